@@ -4,7 +4,7 @@
 
     CoordinationError              carries `operation` and `subject`
     ├─ Unavailable                 UNKNOWN: the store did not answer
-    │  ├─ OutcomeUnknown           UNKNOWN: a write left and was not acknowledged; it may have landed
+    │  ├─ OutcomeUnknown           UNKNOWN: a write left and was not acknowledged
     │  └─ CorruptRecord            UNKNOWN: a deciding record cannot be decoded
     ├─ InvalidRequest (ValueError) the caller's bug; never a refusal
     │  └─ TtlTooLong               a TTL above the ceiling in force; never clamped

@@ -1,7 +1,7 @@
 """The store: every slot over one connection."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, override
 
 from coordination.contract.config import Config
 from coordination.contract.leases import Leases
@@ -17,6 +17,7 @@ class Credentials:
     user: str
     password: str
 
+    @override
     def __repr__(self) -> str:
         """Without the password: a credential appears in no log."""
         return f"Credentials(user={self.user!r}, password=…)"

@@ -8,7 +8,7 @@ ways, and a `datetime` only for display.
 import re
 from datetime import UTC, datetime, timedelta
 from functools import total_ordering
-from typing import Final, Self
+from typing import Final, Self, override
 
 from coordination.errors import InvalidRequest
 
@@ -74,15 +74,18 @@ class Instant:
         """The same moment for display, cut to microseconds."""
         return _EPOCH + timedelta(microseconds=self.nanos // 1000)
 
+    @override
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Instant) and self._nanos == other._nanos
 
     def __lt__(self, other: "Instant") -> bool:
         return self._nanos < other._nanos
 
+    @override
     def __hash__(self) -> int:
         return hash(self._nanos)
 
+    @override
     def __repr__(self) -> str:
         return f"Instant({self.text()})"
 

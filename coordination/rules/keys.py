@@ -6,7 +6,7 @@ Source: coordination.txt, "That is why a resource name is segmented".
 """
 
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, Self, override
 
 from coordination.errors import InvalidRequest
 
@@ -141,6 +141,7 @@ class Resource:
         """What follows the class: `ceo` of `seat:ceo`."""
         return ":".join(self.parts[1:])
 
+    @override
     def __str__(self) -> str:
         return ":".join(self.parts)
 
