@@ -1,0 +1,28 @@
+# Two commands are all a newcomer needs: `make run` and `make test`.
+.PHONY: run test check soak bench
+
+run:
+	@scripts/prepare-venv run
+	@./crewlet up
+
+test:
+	@scripts/prepare-venv dev
+	@scripts/ensure-chromium
+	@scripts/run-tests
+
+check:
+	@scripts/prepare-venv dev
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy .
+	.venv/bin/lint-imports
+	.venv/bin/python manage.py check
+	.venv/bin/python manage.py makemigrations --check --dry-run
+
+soak:
+	@scripts/prepare-venv dev
+	.venv/bin/python -m pytest -m soak
+
+bench:
+	@scripts/prepare-venv dev
+	@for script in bench/[a-z]*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit 1; done

@@ -1,0 +1,239 @@
+"""Django settings, all derived from the environment, the bootstrap file and the home.
+
+Importing this module opens nothing and writes nothing: a check or a test imports it with no home
+prepared. What needs a prepared home asks for it where it starts.
+"""
+
+from datetime import timedelta
+from importlib.util import find_spec
+from typing import Any
+
+from django.utils.csp import CSP
+
+from coordination.contract.store import Credentials
+from crewlet_site import bootstrap, env, keyring
+from crewlet_site.home import Home
+
+ENVIRONMENT = env.read()
+BOOTSTRAP = bootstrap.read(ENVIRONMENT.config)
+HOME = Home(ENVIRONMENT.home)
+BASE_DIR = env.ROOT
+DEBUG = ENVIRONMENT.debug
+
+# --- who this process is -----------------------------------------------------------------------
+NODE_ID = BOOTSTRAP.node_id or ENVIRONMENT.node_id or env.DEFAULT_NODE_ID
+NODE_ROLES = BOOTSTRAP.roles
+NODE_LABELS = dict(BOOTSTRAP.labels)
+NODE_MAX_CONCURRENT = BOOTSTRAP.max_concurrent
+BROKER_KIND = "member" if BOOTSTRAP.stream.is_embedded else "client"
+PROCESS_NAME = ENVIRONMENT.process
+PING_SOCKET = HOME.socket(PROCESS_NAME)
+
+# --- where people reach it ---------------------------------------------------------------------
+HTTP_HOST = ENVIRONMENT.host or BOOTSTRAP.api_host or env.DEFAULT_HOST
+HTTP_PORT = ENVIRONMENT.port or BOOTSTRAP.api_port or env.DEFAULT_PORT
+PUBLIC_URL = ENVIRONMENT.public_url
+env.judge_exposure(HTTP_HOST, PUBLIC_URL)
+LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = [*LOCAL_NAMES, *([PUBLIC_URL.host] if PUBLIC_URL else [])]
+LOCAL_ORIGINS = [f"http://{name}:{HTTP_PORT}" for name in LOCAL_NAMES]
+SOCKET_ORIGINS = [PUBLIC_URL.origin] if PUBLIC_URL else LOCAL_ORIGINS
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL.origin] if PUBLIC_URL else []
+BASE_URL = PUBLIC_URL.origin if PUBLIC_URL else f"http://{HTTP_HOST}:{HTTP_PORT}"
+# The API of this node as its own commands reach it: never by way of a proxy.
+API_URL = f"http://127.0.0.1:{HTTP_PORT}"
+_IS_SECURE = PUBLIC_URL is not None and PUBLIC_URL.is_secure
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _IS_SECURE else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _IS_SECURE
+
+# --- keys --------------------------------------------------------------------------------------
+CREWLET_KEYRING = (
+    keyring.Keyring(active_key_id=BOOTSTRAP.active_key_id, keys=BOOTSTRAP.keys)
+    if BOOTSTRAP.active_key_id is not None
+    else keyring.load(HOME.root) or keyring.ephemeral()
+)
+SECRET_KEY = CREWLET_KEYRING.derive("django secret key")
+SECRET_KEY_FALLBACKS = list(CREWLET_KEYRING.derive_fallbacks("django secret key"))
+
+# --- applications ------------------------------------------------------------------------------
+_OURS = [
+    n
+    for n in ("runtime", "accounts", "company", "fleet")
+    if find_spec(n) and find_spec(f"{n}.apps")
+]
+INSTALLED_APPS = [
+    "crewlet_site",
+    *_OURS,
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "axes",
+    "channels",
+    "django_htmx",
+    "ninja",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "crewlet_site.middleware.JsonPolicy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "crewlet_site.urls"
+ASGI_APPLICATION = "crewlet_site.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- databases ---------------------------------------------------------------------------------
+_SQLITE: dict[str, Any] = {
+    "timeout": 5,
+    # A deferred transaction that read first is told "locked" at once, whatever the time-out.
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+}
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": HOME.node_database,
+        "OPTIONS": dict(_SQLITE),
+    },
+    "estate": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": HOME.estate_database,
+        # Only the writer of estate rows lifts query_only, for as long as it writes.
+        "OPTIONS": {**_SQLITE, "init_command": _SQLITE["init_command"] + "PRAGMA query_only=ON;"},
+    },
+}
+DATABASE_ROUTERS = ["crewlet_site.routers.NodeAndEstate"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- people ------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.Person" if "accounts" in _OURS else "auth.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "accounts.backends.PersonBackend",
+]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_NAME = "crewlet_session"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "crewlet_csrf"
+CSRF_COOKIE_SAMESITE = "Lax"
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+LOGIN_URL = "/sign-in/"
+LOGIN_REDIRECT_URL = "/fleet/"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+
+# --- the page's own safety ---------------------------------------------------------------------
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF],
+    "style-src": [CSP.SELF],
+    "font-src": [CSP.SELF],
+    "img-src": [CSP.SELF],
+    "connect-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "base-uri": [CSP.NONE],
+    "frame-ancestors": [CSP.NONE],
+}
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "no-referrer"
+X_FRAME_OPTIONS = "DENY"
+
+# --- static files ------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = HOME.static
+STATICFILES_DIRS = [BASE_DIR / "static"] if (BASE_DIR / "static").is_dir() else []
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# --- language and time -------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# --- coordination ------------------------------------------------------------------------------
+LEASE_TTL = BOOTSTRAP.lease_ttl
+COORDINATION_TYPE = BOOTSTRAP.coordination_type
+STORE_KEEPS_NOTHING = BOOTSTRAP.stream.keeps_nothing
+BROKER_SYNC = BOOTSTRAP.stream.sync
+
+
+def _broker_sign_in() -> Credentials | None:
+    if BOOTSTRAP.stream.is_embedded:
+        pair = HOME.broker_sign_in()
+    else:
+        pair = (BOOTSTRAP.stream.user, BOOTSTRAP.stream.password)
+    return Credentials(user=pair[0], password=pair[1]) if pair and pair[0] else None
+
+
+def _broker_url() -> str:
+    if BOOTSTRAP.stream.is_embedded:
+        return HOME.broker_url()
+    token = BOOTSTRAP.stream.token
+    return BOOTSTRAP.stream.url.replace("://", f"://{token}@") if token else BOOTSTRAP.stream.url
+
+
+COORDINATION = {
+    "BACKEND": "coordination.jetstream.open_jetstream",
+    "OPTIONS": {
+        "url": _broker_url(),
+        "credentials": _broker_sign_in(),
+        "domain": "crewlet" if BOOTSTRAP.stream.is_embedded else None,
+        "replicas": BOOTSTRAP.stream.replicas,
+        "prefix": "crewlet",
+        "lease_ttl": LEASE_TTL,
+    },
+}
+COMPANY_DOCUMENT = ENVIRONMENT.company
+
+# --- logging -----------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "console": {"()": "crewlet_site.logs.KeyValueFormatter"},
+        "json": {"()": "crewlet_site.logs.JsonFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": BOOTSTRAP.log_format}},
+    "root": {"handlers": ["stderr"], "level": BOOTSTRAP.log_level.upper()},
+    "loggers": {"django": {"handlers": [], "propagate": True}},
+}

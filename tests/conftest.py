@@ -1,0 +1,1 @@
+"""Wiring only; fixtures live in tests/support and beside their tests."""
