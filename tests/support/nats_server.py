@@ -134,14 +134,6 @@ class NatsServer:
         if self._process is not None:
             self._process.wait()
 
-    def meta_leader(self) -> str:
-        """The name of the JetStream meta leader this member knows; empty while there is none."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._monitor}/jsz", timeout=1) as answer:
-                return str(json.load(answer).get("meta_cluster", {}).get("leader", ""))
-        except (urllib.error.URLError, OSError):
-            return ""
-
     def pause(self) -> None:
         """SIGSTOP: it holds every connection and answers none."""
         os.kill(self.pid, signal.SIGSTOP)
