@@ -54,6 +54,7 @@ class Environment:
     company: Path
     admin_user: str | None
     admin_password: str | None
+    nats_server: Path | None
     process: str
     debug: bool
 
@@ -75,6 +76,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         company=_path(environ, "CREWLET_COMPANY") or ROOT / "examples" / "company.yaml",
         admin_user=admin_user,
         admin_password=admin_password,
+        nats_server=_path(environ, "CREWLET_NATS_SERVER"),
         process=environ.get("CREWLET_PROCESS", "") or "command",
         debug=_flag(environ, "CREWLET_DEBUG"),
     )
@@ -88,6 +90,13 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def reach_host(host: str) -> str:
+    """Where a client on this machine reaches a server that listens on `host`, as in a URL."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    one = everywhere.get(host, host)
+    return f"[{one}]" if ":" in one else one
 
 
 def judge_exposure(host: str, public_url: PublicUrl | None) -> None:

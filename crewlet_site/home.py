@@ -45,6 +45,11 @@ class Home:
         return self.run / "up.lock"
 
     @property
+    def draining(self) -> Path:
+        """There while the node drains; the web process answers by it."""
+        return self.run / "draining"
+
+    @property
     def broker_port(self) -> Path:
         """The embedded broker's port as text: it outlives restarts of the broker."""
         return self.run / "broker.port"

@@ -8,19 +8,19 @@ ESTATE_APPS: Final = frozenset({"accounts"})
 class NodeAndEstate:
     """Route by app: the estate's rows are replicated, the rest stays on this node."""
 
-    def db_for_read(self, model: type[Any], **hints: object) -> str:
+    def db_for_read(self, model: type[Any], **_hints: object) -> str:
         """The alias that holds a model's rows."""
         return self._alias(model._meta.app_label)
 
-    def db_for_write(self, model: type[Any], **hints: object) -> str:
+    def db_for_write(self, model: type[Any], **_hints: object) -> str:
         """As reading: one home per model."""
         return self._alias(model._meta.app_label)
 
-    def allow_relation(self, obj1: Any, obj2: Any, **hints: object) -> bool:
+    def allow_relation(self, obj1: Any, obj2: Any, **_hints: object) -> bool:
         """No relation crosses the two files."""
         return self._alias(obj1._meta.app_label) == self._alias(obj2._meta.app_label)
 
-    def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
+    def allow_migrate(self, db: str, app_label: str, **_hints: object) -> bool:
         """Each table is made in the one file that holds it."""
         return self._alias(app_label) == db
 

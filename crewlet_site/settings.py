@@ -35,13 +35,14 @@ HTTP_PORT = ENVIRONMENT.port or BOOTSTRAP.api_port or env.DEFAULT_PORT
 PUBLIC_URL = ENVIRONMENT.public_url
 env.judge_exposure(HTTP_HOST, PUBLIC_URL)
 LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = [*LOCAL_NAMES, *([PUBLIC_URL.host] if PUBLIC_URL else [])]
+# Where this machine's own commands reach the server; never by way of a proxy.
+REACH_HOST = env.reach_host(HTTP_HOST)
+API_URL = f"http://{REACH_HOST}:{HTTP_PORT}"
+ALLOWED_HOSTS = [*LOCAL_NAMES, REACH_HOST, *([PUBLIC_URL.host] if PUBLIC_URL else [])]
 LOCAL_ORIGINS = [f"http://{name}:{HTTP_PORT}" for name in LOCAL_NAMES]
 SOCKET_ORIGINS = [PUBLIC_URL.origin] if PUBLIC_URL else LOCAL_ORIGINS
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL.origin] if PUBLIC_URL else []
-BASE_URL = PUBLIC_URL.origin if PUBLIC_URL else f"http://{HTTP_HOST}:{HTTP_PORT}"
-# The API of this node as its own commands reach it: never by way of a proxy.
-API_URL = f"http://127.0.0.1:{HTTP_PORT}"
+BASE_URL = PUBLIC_URL.origin if PUBLIC_URL else API_URL
 _IS_SECURE = PUBLIC_URL is not None and PUBLIC_URL.is_secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _IS_SECURE else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _IS_SECURE
