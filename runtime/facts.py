@@ -235,7 +235,8 @@ def total(parts: Iterable[int | None], *, noun: str = "node", note: str = "") ->
         noun: what an input is, singular.
         note: the second line when every input spoke.
     """
-    known = [part for part in (counts := list(parts)) if part is not None]
+    counts = list(parts)
+    known = [part for part in counts if part is not None]
     silent = len(counts) - len(known)
     if not silent:
         return number(sum(known), note)

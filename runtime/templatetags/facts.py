@@ -11,7 +11,7 @@ from django.template import Context
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from runtime import drawing, wording
+from runtime import drawing, toasts, wording
 from runtime.facts import Fact, short_count
 from runtime.frame import Frame
 from runtime.moments import Clock
@@ -74,6 +74,9 @@ def visible(text: object) -> str:
 def isolate(text: object) -> SafeString:
     """Untrusted text shown, escaped and kept from turning its neighbours' direction."""
     return mark_safe(f"<bdi>{drawing.safe_text(str(text))}</bdi>")
+
+
+register.filter("undo_of", toasts.undo_of)
 
 
 @register.simple_tag
