@@ -107,7 +107,7 @@ class Bucket(Protocol):
         """Every key live throughout, or `Unavailable` naming `what` was being listed.
 
         Args:
-            key_filter: `>` or `<class>.>`, in key vocabulary; never empty.
+            key_filter: `>`, `<class>.>` or one whole key, in key vocabulary; never empty.
             what: the listing's name for errors and logs, such as `seat leases`.
         """
 

@@ -104,20 +104,23 @@ class Leases(Protocol):
             Unavailable: could not be asked; a claim half made is taken back.
             InvalidRequest: blank owner, TTL out of range, meta that does not read back.
 
-        Cost: three reads and three writes for a new tenure, two and one for an extension.
+        Cost: four reads and three writes for a new tenure, two and one for an extension; a gated
+        claim adds its two judgements.
         """
 
     async def renew(self, lease: Lease, *, ttl: timedelta) -> Renewed | Lost:
         """Push the deadline of a tenure matched on resource, owner and epoch. Never gated.
 
         Returns:
-            Renewed, or Lost: a lapsed lease is re-claimed, never renewed.
+            Renewed, or Lost: a lapsed lease is re-claimed, never renewed. The lease it carries
+            states its new instants from a lower bound of the broker's clock taken before the
+            write, so the true deadline is never earlier than the one stated; a read has it exactly.
 
         Raises:
             Unavailable: ownership is unchanged as far as anyone knows; the next renewal settles it.
             InvalidRequest: blank owner or a TTL out of range.
 
-        Cost: one leader read, one write.
+        Cost: one leader read, one write, and once a minute the broker's clock.
         """
 
     async def release(self, lease: Lease) -> Released | NotHeld:

@@ -17,6 +17,7 @@ _FORM: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ZERO_NANOS: Final = -62_135_596_800 * NANOS  # 0001-01-01T00:00:00Z: other writers' "not set"
 
 
 @total_ordering
@@ -35,6 +36,11 @@ class Instant:
     def nanos(self) -> int:
         """Nanoseconds since 1970 UTC."""
         return self._nanos
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it names a moment; some writers spell *not set* as year 1's first instant."""
+        return self._nanos != _ZERO_NANOS
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -108,3 +114,8 @@ def span_of(nanos: int) -> timedelta:
 
 def _whole_nanos(moment: datetime) -> int:
     return nanos_of(moment - _EPOCH)
+
+
+def set_or_none(instant: Instant | None) -> Instant | None:
+    """The instant, or None when a record left it unset in either spelling."""
+    return instant if instant is not None and instant.is_set else None

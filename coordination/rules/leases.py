@@ -121,7 +121,7 @@ def judge_tenure(
         return LostReason.ABSENT
     if standing.is_tombstone:
         return LostReason.RELEASED
-    if standing.owner != owner or standing.epoch != epoch:
+    if standing.owner != owner or standing.epoch != epoch or standing.is_claiming:
         return LostReason.TAKEN_OVER
     if not held:
         return LostReason.LAPSED

@@ -1,0 +1,48 @@
+"""Work that must run to its end although its caller was cancelled or got an error."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+
+
+class Cleanup:
+    """Runs clean-ups apart from their callers, each for a bounded time.
+
+    A caller waits for its own clean-up, so that what it left is gone when it learns of the failure.
+    Cancelling that wait leaves the clean-up running.
+    """
+
+    def __init__(self, within: timedelta) -> None:
+        self._within = within
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(
+        self, work: Coroutine[Any, Any, None], *, failed: Callable[[BaseException], None]
+    ) -> None:
+        """Run it and wait.
+
+        Args:
+            work: what to finish.
+            failed: told why it did not finish; the failure itself goes no further, because the
+                caller already has the error that led here.
+        """
+        task = asyncio.create_task(self._bounded(work))
+        self._running.add(task)
+        task.add_done_callback(lambda done: self._settle(done, failed))
+        await asyncio.wait({task})
+
+    async def finish(self) -> None:
+        """Wait for whatever still runs."""
+        if self._running:
+            await asyncio.wait(self._running)
+
+    async def _bounded(self, work: Coroutine[Any, Any, None]) -> None:
+        async with asyncio.timeout(self._within.total_seconds()):
+            await work
+
+    def _settle(self, task: asyncio.Task[None], failed: Callable[[BaseException], None]) -> None:
+        self._running.discard(task)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is not None:
+            failed(error)
