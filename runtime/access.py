@@ -79,7 +79,7 @@ class Caller:
     display_name: str = ""
 
 
-class Denied(Exception):  # noqa: N818 - reads as the answer it is
+class Denied(Exception):
     """The caller's role lacks a permission; the API answers 403 ``forbidden``."""
 
     def __init__(self, permission: Permission) -> None:
@@ -92,8 +92,8 @@ def role_of(subject: object) -> Role | None:
     """Role of a person or caller; None for somebody not signed in or removed."""
     if not getattr(subject, "is_authenticated", isinstance(subject, Caller)):
         return None
-    role = getattr(subject, "role", None)
-    return Role(role) if role in _RANK else None
+    word = getattr(subject, "role", "")
+    return Role(word) if word in tuple(Role) else None
 
 
 def may(subject: object, permission: Permission | str) -> bool:
@@ -113,14 +113,14 @@ def require(permission: Permission | str) -> Callable[[View[P]], View[P]]:
     asked = Permission(permission)
 
     def guard(view: View[P]) -> View[P]:
-        @functools.wraps(view)
-        def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if role_of(request.user) is None:
                 return send_to_sign_in(request)
             if not may(request.user, asked):
                 return refuse(request, asked)
             return view(request, *args, **kwargs)
 
+        functools.update_wrapper(guarded, view)
         return guarded
 
     return guard
@@ -128,7 +128,7 @@ def require(permission: Permission | str) -> Callable[[View[P]], View[P]]:
 
 def refuse(request: HttpRequest, permission: Permission) -> HttpResponse:
     """The page that names the role which is missing, status 403."""
-    context = {"role_needed": LOWEST_ROLE[permission], "permission": permission}
+    context = {"needed_role": LOWEST_ROLE[permission], "permission": permission}
     return render(request, "403.html", context, status=403)
 
 
