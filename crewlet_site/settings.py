@@ -159,6 +159,12 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True
+# The page says for how long it is locked, so an attempt meanwhile must not start that anew.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_LOCKOUT_CALLABLE = "accounts.views.locked_out"
+# A sign-in name is unique among those present; a removed person's is free again.
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]
 
 # --- the page's own safety ---------------------------------------------------------------------
 SECURE_CSP = {
