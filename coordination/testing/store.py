@@ -1,0 +1,157 @@
+"""A store whose buckets fail as planned: the double every fault case is written with."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import override
+
+from coordination.contract.answers import Absent, Conflict, Revision, Written
+from coordination.contract.bucket import Bucket, BucketWatch, Entry, Listed, Operation
+from coordination.contract.watch import Heard
+from coordination.errors import Unavailable
+from coordination.rules.instants import Instant
+from coordination.slots.store import Buckets, SlotStore
+from coordination.testing.faults import Faults, Verb
+
+
+class FaultyBucket(Bucket):
+    """A bucket that fails as planned."""
+
+    def __init__(self, inner: Bucket, faults: Faults) -> None:
+        self._inner = inner
+        self._faults = faults
+
+    @property
+    @override
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    @override
+    def age(self) -> timedelta | None:
+        return self._inner.age
+
+    @override
+    async def read(self, key: str) -> Entry | Absent:
+        return await self._faults.meet(self, Verb.READ, lambda: self._inner.read(key))
+
+    @override
+    async def read_revision(self, key: str, revision: Revision) -> Entry | Absent:
+        return await self._faults.meet(
+            self, Verb.READ_REVISION, lambda: self._inner.read_revision(key, revision)
+        )
+
+    @override
+    async def put(self, key: str, value: bytes, *, message_id: str = "") -> Written:
+        return await self._faults.meet(
+            self, Verb.PUT, lambda: self._inner.put(key, value, message_id=message_id)
+        )
+
+    @override
+    async def update(
+        self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
+    ) -> Written | Conflict:
+        return await self._faults.meet(
+            self,
+            Verb.UPDATE,
+            lambda: self._inner.update(key, value, expected, message_id=message_id),
+        )
+
+    @override
+    async def remove(
+        self,
+        key: str,
+        operation: Operation,
+        expected: Revision | None = None,
+        *,
+        message_id: str = "",
+    ) -> Written | Conflict:
+        return await self._faults.meet(
+            self,
+            Verb.REMOVE,
+            lambda: self._inner.remove(key, operation, expected, message_id=message_id),
+        )
+
+    @override
+    async def listing(self, key_filter: str, *, what: str) -> Listed:
+        return await self._faults.meet(
+            self, Verb.LISTING, lambda: self._inner.listing(key_filter, what=what)
+        )
+
+    @override
+    async def watch(self, key_filter: str, *, what: str) -> BucketWatch:
+        source = await self._faults.meet(
+            self, Verb.WATCH, lambda: self._inner.watch(key_filter, what=what)
+        )
+        return FaultyWatch(source, self._faults, what=what)
+
+    @override
+    async def now(self) -> Instant:
+        return await self._faults.meet(self, Verb.NOW, self._inner.now)
+
+
+class FaultyWatch(BucketWatch):
+    """A bucket watch that ends when the store is made unreachable."""
+
+    def __init__(self, source: BucketWatch, faults: Faults, *, what: str) -> None:
+        self._source = source
+        self._faults = faults
+        self._what = what
+
+    @property
+    @override
+    def listed(self) -> Listed:
+        return self._source.listed
+
+    @override
+    async def events(self) -> AsyncIterator[Entry | Heard]:
+        events = aiter(self._source.events())
+        down = asyncio.create_task(self._faults.down())
+        upcoming: asyncio.Task[Entry | Heard] | None = None
+        try:
+            while True:
+                upcoming = asyncio.create_task(_next_of(events))
+                await asyncio.wait({upcoming, down}, return_when=asyncio.FIRST_COMPLETED)
+                if down.done():
+                    msg = f"the watch of {self._what} broke: the store went away"
+                    raise Unavailable(msg, operation="watch", subject=self._what)
+                if isinstance(upcoming.exception(), StopAsyncIteration):
+                    return
+                yield upcoming.result()
+        finally:
+            down.cancel()
+            if upcoming is not None:
+                upcoming.cancel()
+
+    @override
+    async def close(self) -> None:
+        await self._source.close()
+
+
+class FaultyStore(SlotStore):
+    """The same slots over buckets that fail as planned.
+
+    Args:
+        inner: a store of either backend; closing this one closes it.
+        faults: shared with other handles when they are to fail together.
+    """
+
+    def __init__(self, inner: SlotStore, faults: Faults | None = None) -> None:
+        self.faults = Faults() if faults is None else faults
+        buckets = inner.buckets
+        super().__init__(
+            Buckets(
+                leases=FaultyBucket(buckets.leases, self.faults),
+                duties=FaultyBucket(buckets.duties, self.faults),
+                epochs=FaultyBucket(buckets.epochs, self.faults),
+                config=FaultyBucket(buckets.config, self.faults),
+                status=FaultyBucket(buckets.status, self.faults),
+                positions=FaultyBucket(buckets.positions, self.faults),
+            ),
+            close=inner.close,
+            ticks=inner.ticks,
+        )
+
+
+async def _next_of(events: AsyncIterator[Entry | Heard]) -> Entry | Heard:
+    return await anext(events)
