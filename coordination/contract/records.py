@@ -139,9 +139,17 @@ def _same(given: object, back: object) -> bool:
         )
     if isinstance(given, list | tuple):
         return isinstance(back, list) and len(given) == len(back) and all(map(_same, given, back))
-    if isinstance(given, float) and not math.isfinite(given):
+    if isinstance(given, int | float) and not _is_finite(given):
         return False
     return given == back and isinstance(given, bool) == isinstance(back, bool)
+
+
+def _is_finite(number: float) -> bool:
+    """Whether a reader that knows numbers as doubles reads it as one."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer beyond every double
+        return False
 
 
 def _to_wire(value: object) -> object:

@@ -152,7 +152,7 @@ def _checked(pause: Pause) -> tuple[str, bytes]:
     if not pause.by.strip():
         msg = f"the pause of {pause.handle} names no author"
         raise InvalidRequest(msg, operation="pause", subject=pause.handle)
-    if not pause.at.is_set:
+    if set_or_none(pause.at) is None:
         msg = f"the pause of {pause.handle} has no instant"
         raise InvalidRequest(msg, operation="pause", subject=pause.handle)
     record = PauseRecord(
