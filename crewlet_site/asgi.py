@@ -15,11 +15,14 @@ from django.urls import re_path  # noqa: E402
 from crewlet_site.sockets import OwnPagesOnly, refuse  # noqa: E402
 from fleet.consumers import websocket_urlpatterns  # noqa: E402
 
+# Whatever no consumer serves is refused like a stranger; a route takes an application as well.
+_nowhere = re_path(r"", refuse)  # type: ignore[arg-type]
+
 application = ProtocolTypeRouter(
     {
         "http": _pages,
         "websocket": OwnPagesOnly(
-            AuthMiddlewareStack(URLRouter([*websocket_urlpatterns, re_path(r"", refuse)]))
+            AuthMiddlewareStack(URLRouter([*websocket_urlpatterns, _nowhere]))
         ),
     }
 )

@@ -23,12 +23,16 @@ from typing import Any, Final
 import daphne.server
 import daphne.ws_protocol
 from autobahn.twisted.websocket import WebSocketServerProtocol
-from twisted.internet import defer, reactor
+from twisted.internet import defer
+from twisted.internet import reactor as _reactor
 from twisted.internet.abstract import FileDescriptor
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from crewlet_site.errors import StartRefused
+
+# Twisted's types describe the module, not the reactor that daphne installs in its place.
+reactor: Any = _reactor
 
 EXTENSION: Final = "crewlet.door"
 RECEIVED_LIMIT: Final = 16  # messages
@@ -105,12 +109,17 @@ class Socket(daphne.ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # unt
     def say_goodbye(self) -> None:
         """Close with the code that tells a client to come back."""
         if self.state == self.STATE_OPEN:
-            self.sendClose(code=SERVICE_RESTART)
+            self.serverClose(SERVICE_RESTART)
+
+    def serverClose(self, code: int | None = None) -> None:
+        """Close with any code; autobahn's own check would refuse 1012 and 1013 to a server."""
+        self.sendCloseFrame(code=1000 if code is None else code)
 
 
 class Server(daphne.server.Server):  # type: ignore[misc]  # untyped base
     """daphne's server with the door in place."""
 
+    application: Any
     _ws_factory: Any = None
 
     @property
@@ -181,9 +190,9 @@ def missing_internals() -> tuple[str, ...]:
             "handle_reply",
             "kill_all_applications",
         ),
-        daphne.ws_protocol.WebSocketProtocol: ("handle_reply", "onMessage", "onClose"),
+        daphne.ws_protocol.WebSocketProtocol: ("handle_reply", "onMessage", "onClose", "serverClose"),
         daphne.ws_protocol.WebSocketFactory: ("buildProtocol", "protocol"),
-        WebSocketServerProtocol: ("sendClose", "STATE_OPEN", "connectionMade", "connectionLost"),
+        WebSocketServerProtocol: ("sendCloseFrame", "STATE_OPEN", "connectionMade", "connectionLost"),
         FileDescriptor: (
             "registerProducer",
             "unregisterProducer",

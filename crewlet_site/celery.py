@@ -1,7 +1,7 @@
 """Celery for one node: a queue in files under the home, ticks from the registry of duties.
 
-The queue is node-local on purpose: what makes a duty a singleton is its lease, so every node may run
-worker and beat. Every tick expires after its cadence, or ticks would pile up behind a slow one.
+The queue is node-local on purpose: what makes a duty a singleton is its lease, so every node may
+run worker and beat. Every tick expires after its cadence, or ticks would pile up behind a slow one.
 """
 
 from typing import Any, Final
@@ -46,18 +46,18 @@ app.conf.update(
 )
 
 
-@app.task(name="crewlet.run_duty")
+@app.task(name="crewlet.run_duty")  # type: ignore[untyped-decorator]
 def run_duty(name: str) -> None:
     """Run a duty if this process wins or holds its lease."""
     duties.run(name)
 
 
-@worker_init.connect
+@worker_init.connect  # type: ignore[untyped-decorator]
 def _open(**_kwargs: Any) -> None:
     # At the start, not at the first tick: the supervisor asks the loop thread whether it runs.
     ping.serve(settings.HOME.socket("worker"))
 
 
-@worker_shutdown.connect
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
 def _close(**_kwargs: Any) -> None:
     portal.close()

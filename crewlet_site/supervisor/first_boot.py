@@ -1,4 +1,4 @@
-"""What a node needs once: a company document, somebody who may sign in, a token for its commands."""
+"""What a node needs once: a company document, an admin, a token for its own commands."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

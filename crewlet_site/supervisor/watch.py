@@ -30,12 +30,21 @@ class Supervisor:
         home: where the drain note goes.
         children: in the order of their start.
         deaf_after: seconds of silence of a loop thread after which its process is replaced.
+        ping_every: seconds between two questions to a child.
     """
 
-    def __init__(self, home: Home, children: Sequence[Child], *, deaf_after: float) -> None:
+    def __init__(
+        self,
+        home: Home,
+        children: Sequence[Child],
+        *,
+        deaf_after: float,
+        ping_every: float = PING_EVERY,
+    ) -> None:
         self._home = home
         self._children = tuple(children)
         self._deaf_after = deaf_after
+        self._ping_every = ping_every
         self._stops = 0
         self._wake, self._woken = socket.socketpair()
         for end in (self._wake, self._woken):
@@ -130,7 +139,7 @@ class Supervisor:
             )
         elif child.state is State.STARTING:
             self._look_for_ready(child, now)
-        elif now - child.asked_at >= PING_EVERY:
+        elif now - child.asked_at >= self._ping_every:
             self._ping(child, now)
 
     def _look_for_ready(self, child: Child, now: float) -> None:
