@@ -1,0 +1,137 @@
+"""The bucket port on JetStream."""
+
+from datetime import timedelta
+from typing import override
+
+from coordination.contract.answers import Absent, Conflict, Revision, Written
+from coordination.contract.bucket import Bucket, Entry, Listed, Operation
+from coordination.errors import InvalidRequest
+from coordination.jetstream.broker import ASK_WITHIN, Broker
+from coordination.jetstream.index import read_clock
+from coordination.jetstream.listing import list_certified
+from coordination.jetstream.reads import OPERATION_HEADER, read_at, read_last
+from coordination.jetstream.watch import KvWatch
+from coordination.jetstream.writes import Draft, write
+from coordination.rules.instants import Instant
+
+_MARKS = {
+    Operation.DELETE: ((OPERATION_HEADER, "DEL"),),
+    Operation.PURGE: ((OPERATION_HEADER, "PURGE"), ("Nats-Rollup", "sub")),
+}
+
+
+class KvBucket(Bucket):
+    """One bucket over the process's connection. Made by `coordination.jetstream.buckets`."""
+
+    def __init__(self, broker: Broker, name: str, age: timedelta | None) -> None:
+        self._broker = broker
+        self._name = name
+        self._age = age
+
+    @property
+    @override
+    def name(self) -> str:
+        """The whole bucket name."""
+        return self._name
+
+    @property
+    @override
+    def age(self) -> timedelta | None:
+        """The retention in force when it was opened; None when it forgets nothing."""
+        return self._age
+
+    @override
+    async def read(self, key: str, *, within: timedelta = ASK_WITHIN) -> Entry | Absent:
+        """The newest message on a key, a marker included. Cost: one leader read."""
+        return await read_last(self._broker, self._name, key, operation="read", within=within)
+
+    @override
+    async def read_revision(self, key: str, revision: Revision) -> Entry | Absent:
+        """That very message. Cost: one leader read."""
+        return await read_at(self._broker, self._name, key, revision, operation="read")
+
+    @override
+    async def put(self, key: str, value: bytes, *, message_id: str = "") -> Written:
+        """Write whatever stands there. Cost: one write."""
+        draft = Draft(
+            bucket=self._name, key=key, value=value, operation="put", message_id=message_id
+        )
+        return _unconditional(await write(self._broker, draft))
+
+    @override
+    async def update(
+        self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
+    ) -> Written | Conflict:
+        """Write only over `expected`; 0 means that nothing stands there. Cost: one write.
+
+        The broker compares before it looks at the message id: a repeat of a conditional write
+        that had landed is a `Conflict`, and reading the record tells whose it is.
+        """
+        draft = Draft(
+            bucket=self._name,
+            key=key,
+            value=value,
+            operation="update",
+            expected=expected,
+            message_id=message_id,
+        )
+        return await write(self._broker, draft)
+
+    @override
+    async def remove(
+        self,
+        key: str,
+        operation: Operation,
+        expected: Revision | None = None,
+        *,
+        message_id: str = "",
+    ) -> Written | Conflict:
+        """Leave a marker. Cost: one write; none for `expected` 0, which is always a conflict.
+
+        Raises:
+            InvalidRequest: the operation leaves no marker.
+        """
+        if operation not in _MARKS:
+            msg = f"{operation} removes nothing"
+            raise InvalidRequest(msg, operation="remove", subject=self._name)
+        if expected == 0:
+            return Conflict()
+        draft = Draft(
+            bucket=self._name,
+            key=key,
+            value=b"",
+            operation="remove",
+            expected=expected,
+            message_id=message_id,
+            headers=_MARKS[operation],
+        )
+        return await write(self._broker, draft)
+
+    @override
+    async def listing(self, key_filter: str, *, what: str) -> Listed:
+        """Every key live throughout, or `Unavailable` naming `what`."""
+        return await list_certified(self._broker, self._name, _checked(key_filter), what=what)
+
+    @override
+    async def watch(self, key_filter: str, *, what: str) -> KvWatch:
+        """A certified listing whose consumer stays open."""
+        return await KvWatch.open(self._broker, self._name, _checked(key_filter), what=what)
+
+    @override
+    async def now(self, *, within: timedelta = ASK_WITHIN) -> Instant:
+        """The broker's clock. Cost: one request to this stream's leader."""
+        return await read_clock(self._broker, self._name, operation="clock", within=within)
+
+
+def _unconditional(answer: Written | Conflict) -> Written:
+    if isinstance(answer, Conflict):
+        msg = "the broker compared a write that carried no expectation"
+        raise InvalidRequest(msg, operation="put")
+    return answer
+
+
+def _checked(key_filter: str) -> str:
+    if key_filter != ">" and not key_filter.endswith(".>"):
+        msg = f"{key_filter!r} is no key filter: > or a class followed by .>"
+        raise InvalidRequest(msg, operation="list")
+    return key_filter
