@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from coordination.jetstream.store import open_jetstream
     from coordination.memory.store import open_memory
 
-__all__ = ["open_memory"]
+__all__ = ["open_jetstream", "open_memory"]
 
 _HOMES: Final = {
     "open_memory": "coordination.memory.store",
