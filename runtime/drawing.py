@@ -91,7 +91,7 @@ def draw_fact(fact: Fact, *, clock: Clock, id: str = "", setting: str = "cell") 
     mark, words, note = _PARTS[fact.state](fact, clock, setting)
     ink = fact.tone or TONES.get(fact.mark, "")
     classes = f"fact f-{setting}{f' t-{escape(ink)}' if ink else ''}"
-    if mark:
+    if mark or setting == "figure":
         words = f'<span class="f-line">{mark}<span class="f-text">{words}</span></span>'
     if note or setting == "figure":
         words = f'{words} <span class="f-note">{note}</span>'
@@ -158,7 +158,7 @@ def _unknown(fact: Fact, clock: Clock, setting: str) -> Parts:
         said = f'<span class="vh">could not be asked</span> {since}'
         since = ""
     else:
-        said = "could not be asked"
+        said = "could not be asked," if setting == "inline" and (last or since) else "could not be asked"
     return _mark("unknown"), f'<span class="w">{said}</span>', last or since
 
 
@@ -167,10 +167,11 @@ def _stale(fact: Fact, clock: Clock, setting: str) -> Parts:
         return _mark("stale"), _first_line(fact, clock), "of an unknown moment"
     ago = draw_moment(fact.as_of, clock, "ago")
     full = f"as of {draw_moment(fact.as_of, clock, 'at')}, {ago}"
+    second = _second_line(fact, clock, setting)
     if setting == "inline":
         note = ago
-    elif fact.note or fact.note_moment:
-        note = f'{_second_line(fact, clock, setting)} <span class="vh">{full}</span>'
+    elif fact.brief or second:
+        note = _join(second, f'<span class="vh">{full}</span>')
     else:
         note = full
     return _mark("stale"), _first_line(fact, clock), note

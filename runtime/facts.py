@@ -53,6 +53,8 @@ class Fact:
         since: for unknown, when the store fell silent; ``None`` when that was never measured.
         as_of: when this value, or for unknown the ``last`` one, was true.
         last: for unknown, the last answer ("5", "23 of 25"), or "" when there never was one.
+        brief: for stale, the page says above what moment the mark stands for, so the cell says it
+            to screen readers alone.
     """
 
     state: FactState
@@ -71,12 +73,18 @@ class Fact:
     since: datetime | None = None
     as_of: datetime | None = None
     last: str = ""
+    brief: bool = False
 
     def turned_stale(self, as_of: datetime) -> "Fact":
-        """The same fact past its budget; what was unsaid, unknown or denied stays what it was."""
+        """The same fact past its budget; what was unsaid, unknown or denied stays what it was.
+
+        The page says once, above, what moment the mark stands for.
+        """
         if self.state in {FactState.VALUE, FactState.NONE, FactState.FLOOR}:
             text = f"at least {self.text}" if self.state is FactState.FLOOR else self.text
-            return replace(self, state=FactState.STALE, text=text, as_of=as_of, mark="", tone="")
+            return replace(
+                self, state=FactState.STALE, text=text, as_of=as_of, mark="", tone="", brief=True
+            )
         return self
 
     def turned_unknown(

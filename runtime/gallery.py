@@ -127,8 +127,7 @@ def gallery_context(theme: str = "system") -> dict[str, object]:
         "clock": CLOCK,
         "sides": sides,
         "chips": CHIPS,
-        "since": SILENT,
-        "as_of": SILENT,
+        "silent": SILENT,
         "figure": facts.number(23, "agent seats in the company", after="of 25"),
         "unknown_figure": facts.unknown(SILENT, last="23 of 25", as_of=SILENT),
     }

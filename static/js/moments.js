@@ -1,137 +1,127 @@
-/* Times: every <time> is read again from the server's clock, in the reader's zone, in the words of
-   runtime/moments.py. The server's clock is the one that was last sent, moved on by this one's pace. */
-"use strict";
+/* Times: every <time> is read from the server's clock, in the reader's zone, in the words of
+ runtime/moments.py. The server's clock is what it last sent, moved on by the pace of this one. */
+const root = document.documentElement;
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+const $ = (selector, scope = document) => scope.querySelector(selector);
+const $$ = (selector, scope = document) => [...scope.querySelectorAll(selector)];
+const reader = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+const formats = {};
+let base = 0, mark = 0, wall = 0;
 
-window.crewlet = (() => {
-  const root = document.documentElement;
-  const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-  const SKEW_MS = 5000;
-  const reader = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
-  const formats = new Map();
-  let base = 0;
-  let mark = 0;
+function make(tag, props = {}, ...children) {
+  const node = Object.assign(document.createElement(tag), props);
+  node.append(...children);
+  return node;
+}
+function keep(name, value) {
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
+}
+// After a sleep the wall clock has moved and the other has not: the older age is the safer one.
+const now = () => base + Math.max(performance.now() - mark, Date.now() - wall);
 
-  root.classList.add("js");
-  document.cookie = `zone=${reader}; path=/; max-age=31536000; samesite=lax`;
+function setClock(iso) {
+  if (!Date.parse(iso)) return;
+  base = Date.parse(iso);
+  mark = performance.now();
+  wall = Date.now();
+  const off = Math.round((wall - base) / 1000);
+  const note = $("[data-skew]");
+  if (!note) return;
+  note.hidden = Math.abs(off) <= 5;
+  note.textContent = `this computer's clock is ${span(Math.abs(off), true)} ${off < 0 ? "behind" : "ahead"}`;
+}
 
-  function setClock(iso) {
-    const server = Date.parse(iso);
-    if (Number.isNaN(server)) return;
-    base = server;
-    mark = performance.now();
-    const off = Math.round((Date.now() - server) / 1000);
-    const note = document.querySelector("[data-skew]");
-    if (!note) return;
-    const skewed = Math.abs(off) * 1000 > SKEW_MS;
-    note.hidden = !skewed;
-    if (skewed) note.textContent = `this computer's clock is ${span(Math.abs(off), true)} ${off < 0 ? "behind" : "ahead"}`;
-  }
-  const now = () => base + performance.now() - mark;
-
-  function zone(mode = root.dataset.tz) {
-    return mode === "reader" ? reader : mode === "company" ? root.dataset.companyZone || "UTC" : "UTC";
-  }
-  function local(at, name) {
-    if (!formats.has(name)) {
-      formats.set(name, new Intl.DateTimeFormat("en-GB", {
-        timeZone: name, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric",
-        hour: "2-digit", minute: "2-digit", second: "2-digit",
-      }));
-    }
-    const parts = {};
-    for (const { type, value } of formats.get(name).formatToParts(at)) parts[type] = value;
-    const minutes = Math.round((Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second) - Math.floor(at / 1000) * 1000) / 60000);
-    const size = Math.abs(minutes);
-    const rest = size % 60 ? `:${String(size % 60).padStart(2, "0")}` : "";
-    parts.offset = minutes ? `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}` : "UTC";
-    parts.date = `${parts.day} ${MONTHS[parts.month - 1]}`;
-    return parts;
-  }
-
-  function span(seconds, fine) {
-    const s = Math.max(0, Math.floor(seconds)), m = Math.floor(s / 60), h = Math.floor(s / 3600), d = Math.floor(s / 86400);
-    if (s < 60) return `${s} s`;
-    if (m < 60) return `${m} min${fine && m < 10 && s % 60 ? ` ${s % 60} s` : ""}`;
-    if (h < 24) return `${h} h${fine && m % 60 ? ` ${m % 60} min` : ""}`;
-    return `${d} day${d === 1 ? "" : "s"}`;
-  }
-  function full(at, name) {
-    const p = local(at, name);
-    return `${p.date} ${p.year}, ${p.hour}:${p.minute}:${p.second} ${p.offset}`;
-  }
-  function words(at, form, name = zone()) {
-    const age = (now() - at) / 1000;
-    if (form === "ago") return age < -1 ? `in ${span(-age)}` : `${span(age)} ago`;
-    if (form === "span") return span(age, true);
-    if (form === "in") return age > 0 ? `overdue by ${span(age, true)}` : `in ${span(-age, true)}`;
-    if (form === "full") return full(at, name);
-    const p = local(at, name), today = local(now(), name);
-    if (p.date === today.date && p.year === today.year) return `${p.hour}:${p.minute}:${p.second}`;
-    return `${p.date}${p.year === today.year ? "" : ` ${p.year}`}, ${p.hour}:${p.minute}`;
-  }
-  function everywhere(at) {
-    const rows = [["company", zone("company")], ["yours", reader], ["UTC", "UTC"]];
-    return rows.map(([who, name]) => `${full(at, name)}  ${who}`).join("\n");
-  }
-
-  const selected = (node) => {
-    const selection = document.getSelection();
-    return selection && !selection.isCollapsed && selection.containsNode(node, true);
-  };
-  function draw(scope = document) {
-    const name = zone();
-    const list = scope.matches && scope.matches("time") ? [scope] : scope.querySelectorAll("time[datetime]");
-    for (const time of list) {
-      const text = words(Date.parse(time.dateTime), time.dataset.form || "ago", name);
-      if (time.textContent !== text && !selected(time)) time.textContent = text;
-    }
-  }
-  function tick() {
-    if (!document.hidden) draw();
-    setTimeout(tick, 1000 - (now() % 1000) + 5);
-  }
-
-  // All three zones, exact, on hover or tap: written when asked, for a page holds thousands of times.
-  document.addEventListener("pointerover", (event) => {
-    const time = event.target.closest("time[datetime]");
-    if (time) time.title = everywhere(Date.parse(time.dateTime));
+const zoneOf = (mode) => ({ reader, company: root.dataset.companyZone }[mode] || "UTC");
+function local(at, zone) {
+  formats[zone] ||= new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric",
+    hour: "2-digit", minute: "2-digit", second: "2-digit",
   });
-  document.addEventListener("click", (event) => {
-    document.querySelectorAll(".when").forEach((old) => old.remove());
-    const time = event.target.closest("time[datetime]");
-    if (!time || event.target.closest("a, button, summary")) return;
-    const box = document.createElement("div");
-    const at = time.getBoundingClientRect();
-    box.className = "when";
-    box.setAttribute("role", "status");
-    box.textContent = everywhere(Date.parse(time.dateTime));
-    document.body.append(box);
-    const left = Math.max(8, Math.min(at.left, innerWidth - box.offsetWidth - 8)) + scrollX;
-    box.style.setProperty("left", `${left}px`);
-    box.style.setProperty("top", `${at.bottom + scrollY + 4}px`);
-  });
+  const parts = {};
+  for (const { type, value } of formats[zone].formatToParts(at)) parts[type] = value;
+  const { year, month, day, hour, minute, second } = parts;
+  const shift = Math.round((Date.UTC(year, month - 1, day, hour, minute) - at) / 60000);
+  const size = Math.abs(shift), rest = size % 60;
+  parts.offset = shift ? `UTC${shift < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest ? `:${rest}` : ""}` : "UTC";
+  parts.date = `${day} ${MONTHS[month - 1]}`;
+  parts.time = `${hour}:${minute}:${second}`;
+  return parts;
+}
+function span(seconds, fine) {
+  const s = Math.max(0, Math.floor(seconds)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);
+  if (s < 60) return `${s} s`;
+  if (m < 60) return `${m} min${fine && m < 10 && s % 60 ? ` ${s % 60} s` : ""}`;
+  if (h < 24) return `${h} h${fine && m % 60 ? ` ${m % 60} min` : ""}`;
+  return `${d} day${d === 1 ? "" : "s"}`;
+}
+function words(iso, form = "ago", zone = zoneOf(root.dataset.tz)) {
+  const at = Date.parse(iso), age = (now() - at) / 1000;
+  if (form === "ago") return age < -1 ? `in ${span(-age)}` : `${span(age)} ago`;
+  if (form === "span") return span(age, true);
+  if (form === "in") return age > 0 ? `overdue by ${span(age, true)}` : `in ${span(-age, true)}`;
+  const p = local(at, zone), today = local(now(), zone);
+  if (form === "full") return `${p.date} ${p.year}, ${p.time} ${p.offset}`;
+  if (p.year !== today.year) return `${p.date} ${p.year}, ${p.time.slice(0, 5)}`;
+  return p.date === today.date ? p.time : `${p.date}, ${p.time.slice(0, 5)}`;
+}
+const everywhere = (iso) => ["company", "reader", "utc"]
+  .map((mode) => `${words(iso, "full", zoneOf(mode))}  ${mode === "reader" ? "yours" : mode}`).join("\n");
+const time = (iso, form = "ago") => {
+  const node = make("time", { dateTime: iso, textContent: words(iso, form) });
+  node.dataset.form = form;
+  return node;
+};
 
-  function setZone(mode) {
-    root.dataset.tz = mode;
-    document.cookie = `tz=${mode}; path=/; max-age=31536000; samesite=lax`;
-    for (const option of document.querySelectorAll("[data-timezone] option")) {
-      const label = option.textContent.split(",")[0];
-      option.selected = option.value === mode;
-      option.textContent = option.selected && mode !== "utc" ? `${label}, ${local(now(), zone(mode)).offset}` : label;
-    }
-    const url = new URL(location.href);
-    if (url.searchParams.has("tz")) {
-      url.searchParams.set("tz", mode);
-      history.replaceState(history.state, "", url);
-    }
-    draw();
+function selected(node) {
+  const selection = getSelection();
+  return selection && !selection.isCollapsed && selection.containsNode(node, true);
+}
+function draw(scope = document) {
+  for (const each of scope.matches?.("time") ? [scope] : $$("time[datetime]", scope)) {
+    const text = words(each.dateTime, each.dataset.form);
+    if (each.textContent !== text && !selected(each)) each.textContent = text;
   }
-  document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-timezone]")) setZone(event.target.value);
-  });
-
-  setClock(root.dataset.now || new Date().toISOString());
+}
+function tick() {
+  if (!document.hidden) draw();
+  setTimeout(tick, 1005 - (now() % 1000));
+}
+function setZone(mode) {
+  root.dataset.tz = mode;
+  keep("tz", mode);
+  for (const option of $$("[data-timezone] option")) {
+    const label = option.textContent.split(",")[0];
+    option.selected = option.value === mode;
+    option.textContent = option.selected && mode !== "utc" ? `${label}, ${local(now(), zoneOf(mode)).offset}` : label;
+  }
+  const url = new URL(location);
+  if (url.searchParams.has("tz")) {
+    url.searchParams.set("tz", mode);
+    history.replaceState(history.state, "", url);
+  }
   draw();
-  tick();
-  return { setClock, now, draw, words, setZone, span };
-})();
+}
+
+// All three zones, exact, on hover and tap; written when asked, for a page holds thousands of times.
+addEventListener("pointerover", ({ target }) => {
+  if (target.matches?.("time")) target.title = everywhere(target.dateTime);
+});
+addEventListener("click", ({ target }) => {
+  $(".when")?.remove();
+  if (!target.matches?.("time") || target.closest("a, button, summary")) return;
+  const at = target.getBoundingClientRect();
+  const box = make("div", { className: "when", role: "status", textContent: everywhere(target.dateTime) });
+  document.body.append(box);
+  box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - box.offsetWidth - 8)) + scrollX}px`;
+  box.style.top = `${at.bottom + scrollY + 4}px`;
+});
+addEventListener("change", ({ target }) => {
+  if (target.matches("[data-timezone]")) setZone(target.value);
+});
+
+root.classList.add("js");
+keep("zone", reader);
+setClock(root.dataset.now || new Date().toISOString());
+draw();
+tick();
+window.crewlet = { $, $$, make, keep, setClock, now, draw, words, time, span, selected, setZone };
