@@ -190,9 +190,19 @@ def missing_internals() -> tuple[str, ...]:
             "handle_reply",
             "kill_all_applications",
         ),
-        daphne.ws_protocol.WebSocketProtocol: ("handle_reply", "onMessage", "onClose", "serverClose"),
+        daphne.ws_protocol.WebSocketProtocol: (
+            "handle_reply",
+            "onMessage",
+            "onClose",
+            "serverClose",
+        ),
         daphne.ws_protocol.WebSocketFactory: ("buildProtocol", "protocol"),
-        WebSocketServerProtocol: ("sendCloseFrame", "STATE_OPEN", "connectionMade", "connectionLost"),
+        WebSocketServerProtocol: (
+            "sendCloseFrame",
+            "STATE_OPEN",
+            "connectionMade",
+            "connectionLost",
+        ),
         FileDescriptor: (
             "registerProducer",
             "unregisterProducer",

@@ -1,9 +1,12 @@
-"""Headers that every answer carries, beyond what Django's own middleware sets."""
+"""What holds for every answer, beyond what Django's own middleware sees to."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, override
 
+from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
+
+from runtime.access import send_to_sign_in
 
 JSON_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
@@ -20,3 +23,12 @@ class JsonPolicy:
         if response.headers.get("Content-Type", "").startswith("application/json"):
             response.headers["Content-Security-Policy"] = JSON_POLICY
         return response
+
+
+class SignedInOnly(LoginRequiredMiddleware):
+    """Every view is for those who signed in, unless it says otherwise itself."""
+
+    @override
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+        """To sign-in and back, with what was typed."""
+        return send_to_sign_in(request)

@@ -19,6 +19,7 @@ BOOTSTRAP = bootstrap.read(ENVIRONMENT.config)
 HOME = Home(ENVIRONMENT.home)
 BASE_DIR = env.ROOT
 DEBUG = ENVIRONMENT.debug
+BUILD = "0.1.0"
 
 # --- who this process is -----------------------------------------------------------------------
 NODE_ID = BOOTSTRAP.node_id or ENVIRONMENT.node_id or env.DEFAULT_NODE_ID
@@ -83,6 +84,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "crewlet_site.middleware.SignedInOnly",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

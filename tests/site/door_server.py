@@ -1,4 +1,4 @@
-"""A server behind the byte door for test_byte_door: `python door_server.py PORT PROGRESS_FILE`.
+"""A server behind the byte door for test_byte_door: `door_server.py PORT PROGRESS_FILE PING_SECONDS`.
 
 The application's manner is its path: `/flood` sends until a send waits for a second, then goes on;
 `/deaf` accepts and takes nothing; `/idle` accepts and waits.
@@ -56,5 +56,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 byte_door.Server(
-    application=application, endpoints=[f"tcp:port={sys.argv[1]}:interface=127.0.0.1"]
+    application=application,
+    endpoints=[f"tcp:port={sys.argv[1]}:interface=127.0.0.1"],
+    ping_interval=int(sys.argv[3]),
+    ping_timeout=int(sys.argv[3]),
 ).run()

@@ -26,13 +26,13 @@ STALLED_PEER_BYTES = 8 * 1024 * 1024
 class DoorServer:
     """A subprocess that serves behind the door, and what its application reported."""
 
-    def __init__(self, tmp_path: Path) -> None:
+    def __init__(self, tmp_path: Path, *, ping_seconds: int = 60) -> None:
         self.port = free_port()
         self._progress = tmp_path / "progress"
         script = Path(__file__).parent / "door_server.py"
         root = Path(__file__).parents[2]
         self.process = subprocess.Popen(
-            [sys.executable, str(script), str(self.port), str(self._progress)],
+            [sys.executable, script, str(self.port), self._progress, str(ping_seconds)],
             env={**os.environ, "PYTHONPATH": str(root)},
         )
         eventually_blocking(self._accepts, within=20, why="the server listens")
@@ -133,6 +133,16 @@ def test_a_stalled_client_that_leaves_lets_its_application_end(server: DoorServe
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
     server.await_state("disconnected")
+
+
+def test_a_client_that_stays_stalled_is_let_go(tmp_path: Path) -> None:
+    impatient = DoorServer(tmp_path, ping_seconds=1)
+    try:
+        with impatient.connect("/flood"):
+            impatient.await_state("waiting")
+            impatient.await_state("disconnected")
+    finally:
+        impatient.close()
 
 
 def test_a_client_that_writes_faster_than_it_is_heard_has_to_wait(server: DoorServer) -> None:

@@ -1,0 +1,223 @@
+"""The HTTP API: the apps' routers under one authentication and one shape of refusal.
+
+Every refusal is JSON with an `error` code and, as a rule, a `detail` sentence. An answer without a
+code did not come from this node.
+"""
+
+import functools
+import logging
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase, HttpResponseNotAllowed
+from django.urls import URLPattern
+from django.utils.csp import CSP
+from django.views.decorators.csp import csp_override
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from accounts.api import router as people_router
+from accounts.tokens import ApiAuth
+from coordination.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from fleet.api import router as fleet_router
+from runtime.access import Caller, Denied, send_to_sign_in
+
+BODY_LIMIT_BYTES: Final = 1_114_112
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+RETRY_AFTER_SECONDS: Final = 5
+DRAIN_RETRY_SECONDS: Final = 30
+DOCS_POLICY: Final[dict[str, list[str]]] = {
+    **settings.SECURE_CSP,
+    "img-src": [CSP.SELF, "data:"],  # the icons of Swagger's own stylesheet
+}
+
+logger = logging.getLogger(__name__)
+
+type View = Callable[..., HttpResponseBase]
+
+
+class Draining(Exception):
+    """The node is stopping and takes no more writes."""
+
+
+class DrainAwareAuth(ApiAuth):
+    """Who sent a request; once that is known, a write to a draining node is refused."""
+
+    def __call__(self, request: HttpRequest) -> Caller:
+        """As inherited.
+
+        Raises:
+            Draining: the caller is known, and may not write any more.
+        """
+        caller = super().__call__(request)
+        if request.method not in SAFE_METHODS and settings.HOME.draining.exists():
+            raise Draining
+        return caller
+
+
+def refusal(
+    status: int, error: str, detail: str, *, retry_after: int | None = None, **more: object
+) -> JsonResponse:
+    """The one shape of a no."""
+    response = JsonResponse({"error": error, "detail": detail, **more}, status=status)
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
+
+
+def no_route(_request: HttpRequest) -> JsonResponse:
+    """An address under /api/ that nothing serves."""
+    return refusal(404, "no_route", "Nothing is served at this address; see /api/docs.")
+
+
+def _refuse_stranger(request: HttpRequest, _error: Exception) -> HttpResponse:
+    sent = "Authorization" in request.headers
+    detail = (
+        "This token is not one of this fleet's, or it was revoked."
+        if sent
+        else "Send a token as 'Authorization: Bearer …', or sign in."
+    )
+    response = refusal(401, "invalid_token", detail)
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _refuse_role(_request: HttpRequest, error: Exception) -> HttpResponse:
+    denied = cast("Denied", error)  # the handler is registered for this class alone
+    return refusal(403, "forbidden", str(denied), role_needed=denied.role_needed.value)
+
+
+def _refuse_unavailable(_request: HttpRequest, error: Exception) -> HttpResponse:
+    unknown = {"outcome": "unknown"} if isinstance(error, OutcomeUnknown) else {}
+    detail = f"The coordination store could not be asked: {error}"
+    return refusal(503, "unavailable", detail, retry_after=RETRY_AFTER_SECONDS, **unknown)
+
+
+def _refuse_draining(_request: HttpRequest, _error: Exception) -> HttpResponse:
+    detail = "This node is stopping and takes no more writes."
+    hint = "Send it to another node, or to this one when it is back."
+    return refusal(503, "draining", detail, retry_after=DRAIN_RETRY_SECONDS, hint=hint)
+
+
+def _refuse_invalid(_request: HttpRequest, error: Exception) -> HttpResponse:
+    return refusal(422, "invalid", str(error))
+
+
+def _refuse_fields(_request: HttpRequest, error: Exception) -> HttpResponse:
+    rows = cast("ValidationError", error).errors
+    fields = [{"field": _place(row), "message": str(row.get("msg", ""))} for row in rows]
+    detail = "; ".join(f"{row['field']}: {row['message']}" for row in fields)
+    return refusal(422, "invalid", detail, fields=fields)
+
+
+def _refuse_missing(_request: HttpRequest, _error: Exception) -> HttpResponse:
+    return refusal(404, "not_found", "There is no such thing here.")
+
+
+def _answer_fault(_request: HttpRequest, error: Exception) -> HttpResponse:
+    logger.error("api_request_failed", exc_info=error)
+    return refusal(500, "internal_error", "This node failed to answer; its log says why.")
+
+
+def _refuse_http(_request: HttpRequest, error: Exception) -> HttpResponse:
+    http_error = cast("HttpError", error)
+    if http_error.status_code == HTTPStatus.BAD_REQUEST:
+        return refusal(400, "unreadable_body", str(http_error))
+    text = str(http_error)
+    if text.replace("_", "").isalpha() and text.islower():
+        return refusal(http_error.status_code, text, _SENTENCES.get(text, text))
+    return refusal(http_error.status_code, "refused", text)
+
+
+_SENTENCES: Final[Mapping[str, str]] = {
+    "csrf_failed": "The session's CSRF token is missing or wrong: send it as X-CSRFToken.",
+}
+_HANDLERS: Final[Mapping[type[Exception], Callable[[HttpRequest, Exception], HttpResponse]]] = {
+    AuthenticationError: _refuse_stranger,
+    Denied: _refuse_role,
+    Draining: _refuse_draining,
+    Unavailable: _refuse_unavailable,
+    InvalidRequest: _refuse_invalid,
+    ValidationError: _refuse_fields,
+    Http404: _refuse_missing,
+    HttpError: _refuse_http,
+    Exception: _answer_fault,
+}
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    # ("body", "body", "reason"): where it was read from and the argument's name say nothing here.
+    return ".".join(str(part) for part in row.get("loc", ()) if part not in ("body", "query"))
+
+
+def _signed_in(view: View) -> View:
+    """The documentation is for those who may call: a session or a token."""
+
+    @login_not_required
+    @csp_override(DOCS_POLICY)
+    @functools.wraps(view)
+    def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            ApiAuth()(request)
+        except AuthenticationError as error:
+            if request.path.endswith(".json"):
+                return _refuse_stranger(request, error)
+            return send_to_sign_in(request)
+        return view(request, *args, **kwargs)
+
+    return asked
+
+
+def _wrapped(view: View) -> View:
+    """One operation's view: bodies are JSON and small, and a wrong method is told as JSON."""
+
+    @csrf_exempt
+    @login_not_required
+    @functools.wraps(view)
+    def served(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        length = int(request.headers.get("Content-Length") or 0)
+        if length > BODY_LIMIT_BYTES:
+            return refusal(
+                413, "body_too_large", f"The body has {length:,} bytes; {BODY_LIMIT_BYTES:,} fit."
+            )
+        if length and request.content_type != "application/json":
+            return refusal(415, "unsupported_media_type", "Send the body as application/json.")
+        response = view(request, *args, **kwargs)
+        if isinstance(response, HttpResponseNotAllowed):
+            allowed = response.headers["Allow"]
+            response = refusal(405, "method_not_allowed", f"This address takes {allowed}.")
+            response.headers["Allow"] = allowed
+        return response
+
+    return served
+
+
+def build() -> NinjaAPI:
+    """The API with every app's routes and every refusal's shape."""
+    api = NinjaAPI(
+        title="Crewlet",
+        version=settings.BUILD,
+        auth=DrainAwareAuth(),
+        docs_decorator=_signed_in,  # type: ignore[arg-type]  # keeps the view's own type
+        urls_namespace="api",
+    )
+    for kind, handler in _HANDLERS.items():
+        api.add_exception_handler(kind, handler)
+    api.add_router("", fleet_router)
+    api.add_router("", people_router)
+    return api
+
+
+def urls() -> list[URLPattern]:
+    """The API's addresses, to be mounted under `api/`."""
+    patterns: list[URLPattern] = list(build().urls[0])
+    documentation = {"openapi-json", "openapi-view"}
+    for pattern in patterns:
+        if pattern.name not in documentation:
+            pattern.callback = _wrapped(pattern.callback)
+    return patterns
