@@ -152,6 +152,14 @@ def _is_finite(number: float) -> bool:
         return False
 
 
+def _is_double(number: float) -> bool:
+    """Whether every reader of JSON can hold it; many read a number as a double and nothing else."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
 def _to_wire(value: object) -> object:
     if isinstance(value, Instant):
         return value.text()
