@@ -30,7 +30,7 @@ def unescape(segment: str) -> str | None:
         char = segment[at]
         if char == "=":
             digits = segment[at + 1 : at + 3]
-            if len(digits) != 2 or not _HEX.issuperset(digits):
+            if len(digits) != 2 or not _HEX.issuperset(digits) or int(digits, 16) in _LITERAL:
                 return None
             out.append(int(digits, 16))
             at += 3

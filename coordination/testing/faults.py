@@ -3,11 +3,12 @@
 ::
 
     store = FaultyStore(await open_memory(clock=clock))
-    store.faults.make_unreachable()                        # every call is Unavailable
-    store.faults.fail(Verb.UPDATE, bucket="epochs")        # the next one is refused
-    store.faults.lose(Verb.UPDATE, bucket="leases", nth=2) # it lands, its acknowledgement does not
-    held = store.faults.hold(Verb.READ)                    # the next one waits until held.release()
-    assert store.faults.struck == 1                        # a fault nothing met proves nothing
+    store.faults.make_unreachable()                # every call is Unavailable
+    store.faults.fail(Verb.UPDATE, bucket="epochs")  # the next one is refused
+    store.faults.lose(Verb.UPDATE, nth=2)          # it lands, its acknowledgement does not
+    late = store.faults.postpone(Verb.UPDATE)      # not acknowledged, lands at late.land()
+    held = store.faults.hold(Verb.READ)            # the next one waits for held.release()
+    assert store.faults.struck == 1                # a fault nothing met proves nothing
 
 Whatever wraps above the slots certifies the wrapper instead.
 """
@@ -38,6 +39,7 @@ class _Kind(StrEnum):
     FAIL = "fail"
     LOSE = "lose"
     HOLD = "hold"
+    POSTPONE = "postpone"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -58,13 +60,32 @@ class Held:
         await self.released.wait()
 
 
+class Late:
+    """A write on its way to the store, long after its caller was told that nobody knows."""
+
+    def __init__(self) -> None:
+        self._write: Callable[[], Awaitable[object]] | None = None
+
+    def send(self, write: Callable[[], Awaitable[object]]) -> None:
+        """Put it on its way."""
+        self._write = write
+
+    async def land(self) -> object:
+        """Let it arrive; what the store answers to nobody."""
+        if self._write is None:
+            msg = "no call met this fault, so nothing is on its way"
+            raise LookupError(msg)
+        return await self._write()
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Planned:
     kind: _Kind
     verb: Verb
     bucket: str
     left: int  # calls of that verb until it strikes
-    held: Held
+    held: Held = field(default_factory=Held)
+    late: Late = field(default_factory=Late)
 
 
 class Faults:
@@ -96,16 +117,26 @@ class Faults:
 
     def fail(self, verb: Verb, *, bucket: str = "", nth: int = 1) -> None:
         """Refuse the nth next call of a verb before it reaches the bucket."""
-        self._plan(_Kind.FAIL, verb, bucket, nth, Held())
+        self._planned.append(_Planned(kind=_Kind.FAIL, verb=verb, bucket=bucket, left=nth))
 
     def lose(self, verb: Verb, *, bucket: str = "", nth: int = 1) -> None:
         """Let the nth next write of a verb land and lose its acknowledgement."""
-        self._plan(_Kind.LOSE, verb, bucket, nth, Held())
+        self._planned.append(_Planned(kind=_Kind.LOSE, verb=verb, bucket=bucket, left=nth))
+
+    def postpone(self, verb: Verb, *, bucket: str = "", nth: int = 1) -> Late:
+        """Tell the nth next write's caller that nobody knows, and let it arrive later."""
+        late = Late()
+        self._planned.append(
+            _Planned(kind=_Kind.POSTPONE, verb=verb, bucket=bucket, left=nth, late=late)
+        )
+        return late
 
     def hold(self, verb: Verb, *, bucket: str = "", nth: int = 1, after: bool = False) -> Held:
         """Keep the nth next call waiting, before it reaches the bucket or after it has."""
         held = Held(after=after)
-        self._plan(_Kind.HOLD, verb, bucket, nth, held)
+        self._planned.append(
+            _Planned(kind=_Kind.HOLD, verb=verb, bucket=bucket, left=nth, held=held)
+        )
         return held
 
     async def down(self) -> None:
@@ -119,14 +150,16 @@ class Faults:
         if not self._up.is_set():
             if self._silent:
                 await self._up.wait()
-            raise self._unreachable(bucket, verb)
+            raise _unreachable(bucket, verb)
         match planned:
             case _Planned(kind=_Kind.FAIL):
-                raise self._unreachable(bucket, verb)
+                raise _unreachable(bucket, verb)
             case _Planned(kind=_Kind.LOSE):
                 await call()
-                msg = f"{verb} in {bucket.name} was sent and not acknowledged"
-                raise OutcomeUnknown(msg, operation=verb, subject=bucket.name)
+                raise _unacknowledged(bucket, verb)
+            case _Planned(kind=_Kind.POSTPONE, late=late):
+                late.send(call)
+                raise _unacknowledged(bucket, verb)
             case _Planned(held=held) if held.after:
                 answer = await call()
                 await held.keep()
@@ -134,9 +167,6 @@ class Faults:
             case _Planned(held=held):
                 await held.keep()
         return await call()
-
-    def _plan(self, kind: _Kind, verb: Verb, bucket: str, nth: int, held: Held) -> None:
-        self._planned.append(_Planned(kind=kind, verb=verb, bucket=bucket, left=nth, held=held))
 
     def _due(self, bucket: Bucket, verb: Verb) -> _Planned | None:
         due: _Planned | None = None
@@ -150,7 +180,12 @@ class Faults:
         self.struck += due is not None
         return due
 
-    @staticmethod
-    def _unreachable(bucket: Bucket, verb: Verb) -> Unavailable:
-        msg = f"{verb} in {bucket.name}: the store did not answer"
-        return Unavailable(msg, operation=verb, subject=bucket.name)
+
+def _unreachable(bucket: Bucket, verb: Verb) -> Unavailable:
+    msg = f"{verb} in {bucket.name}: the store did not answer"
+    return Unavailable(msg, operation=verb, subject=bucket.name)
+
+
+def _unacknowledged(bucket: Bucket, verb: Verb) -> OutcomeUnknown:
+    msg = f"{verb} in {bucket.name} was sent and not acknowledged"
+    return OutcomeUnknown(msg, operation=verb, subject=bucket.name)
