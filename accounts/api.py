@@ -18,12 +18,19 @@ router = Router(tags=["people"])
 _NOT_FOUND = frozenset({Because.NO_SUCH_PERSON})
 
 
+class FieldFault(Schema):
+    """One field that cannot be kept."""
+
+    field: str
+    message: str
+
+
 class Refusal(Schema):
     """Why nothing was changed."""
 
     error: str
     detail: str
-    field: str | None = None
+    fields: list[FieldFault] | None = None
 
 
 class PersonOut(Schema):
@@ -98,7 +105,9 @@ def add_person(request: HttpRequest, body: PersonIn) -> Status[LinkOut] | Status
         )
     except Unacceptable as fault:
         field = "name" if fault.field == "sign_name" else fault.field
-        return Status(422, Refusal(error="invalid", detail=fault.message, field=field))
+        fields = [FieldFault(field=field, message=fault.message)]
+        detail = f"{field}: {fault.message}"
+        return Status(422, Refusal(error="invalid", detail=detail, fields=fields))
     return _answer(issued, 201)
 
 

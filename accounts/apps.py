@@ -15,19 +15,19 @@ class AccountsConfig(AppConfig):
     name = "accounts"
     verbose_name = "People"
     default_auto_field = "django.db.models.BigAutoField"
+    _lifted = False
 
     @override
     def ready(self) -> None:
         """Migrations are the one other writer of the estate's file."""
-        pre_migrate.connect(_before_migrating, dispatch_uid="accounts.estate.open")
-        post_migrate.connect(_after_migrating, dispatch_uid="accounts.estate.close")
+        pre_migrate.connect(self._before_migrating, sender=self)
+        post_migrate.connect(self._after_migrating, sender=self)
 
+    def _before_migrating(self, using: str, **_kwargs: Any) -> None:
+        if using == ESTATE:
+            self._lifted = let_write(connections[using])
 
-def _before_migrating(using: str, **_kwargs: Any) -> None:
-    if using == ESTATE:
-        let_write(connections[using])
-
-
-def _after_migrating(using: str, **_kwargs: Any) -> None:
-    if using == ESTATE:
-        stop_writing(connections[using])
+    def _after_migrating(self, using: str, **_kwargs: Any) -> None:
+        if using == ESTATE and self._lifted:
+            stop_writing(connections[using])
+            self._lifted = False

@@ -17,18 +17,22 @@ ESTATE: Final = "estate"
 def writing() -> Iterator[None]:
     """One transaction that may write the estate; it takes the write lock before it reads."""
     connection = connections[ESTATE]
-    let_write(connection)
+    was_read_only = let_write(connection)
     try:
         with transaction.atomic(using=ESTATE):
             yield
     finally:
-        stop_writing(connection)
+        if was_read_only:
+            stop_writing(connection)
 
 
-def let_write(connection: BaseDatabaseWrapper) -> None:
-    """Lift the read-only mark from one connection."""
+def let_write(connection: BaseDatabaseWrapper) -> bool:
+    """Lift the read-only mark from one connection; True when it was there."""
     with connection.cursor() as cursor:
+        cursor.execute("PRAGMA query_only")
+        was_read_only = bool(cursor.fetchone()[0])
         cursor.execute("PRAGMA query_only=OFF")
+    return was_read_only
 
 
 def stop_writing(connection: BaseDatabaseWrapper) -> None:

@@ -1,1 +1,17 @@
 """Wiring only; fixtures live in tests/support and beside their tests."""
+
+import threading
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+
+from accounts.estate_file import ESTATE, let_write
+
+
+def _lift(connection: BaseDatabaseWrapper, **_kwargs: object) -> None:
+    """Let the tests' own connection roll its transactions back: a read-only one begins none."""
+    if connection.alias == ESTATE and threading.current_thread() is threading.main_thread():
+        let_write(connection)
+
+
+connection_created.connect(_lift)

@@ -18,3 +18,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+# In a file, as in life: two threads that write wait for each other, which memory does not do.
+for _alias in DATABASES:  # noqa: F405 - of the settings above
+    DATABASES[_alias]["TEST"] = {"NAME": f"{_home}/test-{_alias}.sqlite3"}  # noqa: F405
+HOME.static.mkdir()  # noqa: F405 - whitenoise warns of a missing one
