@@ -289,8 +289,9 @@ class Broker:
         _settle(answer, Silence(Why.UNHEARD) if unheard else msg)
 
     def _lose(self) -> None:
-        if self._link is not None:
-            self._link.forget_unsent()
+        if self._link is None:
+            return  # a dial that is failing
+        self._link.forget_unsent()
         if not self._closing:
             _LOG.warning("coord_nats_lost name=%s", self._name)
         for answer in tuple(self._waiting.values()):

@@ -62,10 +62,9 @@ class KvBucket(Bucket):
     async def update(
         self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
     ) -> Written | Conflict:
-        """Write only over `expected`; 0 means that nothing stands there. Cost: one write.
+        """Write only over `expected`; 0 means that nothing stands there.
 
-        The broker compares before it looks at the message id: a repeat of a conditional write
-        that had landed is a `Conflict`, and reading the record tells whose it is.
+        Cost: one write; one leader read more for a message with an id that loses the comparison.
         """
         draft = Draft(
             bucket=self._name,

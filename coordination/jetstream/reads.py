@@ -22,6 +22,7 @@ from coordination.rules.keys import MAX_SUBJECT_BYTES
 
 OPERATION_HEADER: Final = "KV-Operation"
 MARKER_HEADER: Final = "Nats-Marker-Reason"
+MESSAGE_ID_HEADER: Final = "Nats-Msg-Id"
 _OPERATIONS: Final = {"DEL": Operation.DELETE, "PURGE": Operation.PURGE}
 _MARKERS: Final = {
     "MaxAge": Operation.PURGE,
@@ -127,6 +128,22 @@ async def read_at(
     if isinstance(message, Absent) or message.subject != subject:
         return Absent()
     return entry_of(message, key)
+
+
+async def find_own(
+    broker: Broker, bucket: str, key: str, message_id: str, *, operation: str
+) -> Revision | None:
+    """The revision of the newest message on a key when it was published with this message id.
+
+    Raises:
+        Unavailable: as for `read_last`.
+    """
+    payload = b'{"last_by_subj":"%s"}' % subject_of(bucket, key).encode()
+    message = await _get(broker, bucket, payload, operation, f"{bucket}/{key}", ASK_WITHIN)
+    if isinstance(message, Absent):
+        return None
+    own = headers_of(message.hdrs).get(MESSAGE_ID_HEADER) == message_id
+    return Revision(message.seq) if own else None
 
 
 def entry_of(message: StoredMessage, key: str) -> Entry:

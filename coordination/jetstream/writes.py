@@ -17,10 +17,9 @@ from coordination.contract.answers import Conflict, Revision, Written
 from coordination.errors import OutcomeUnknown, Unavailable
 from coordination.jetstream.broker import ASK_WITHIN, Broker, Silence
 from coordination.jetstream.errors import ApiError, Code, refusal
-from coordination.jetstream.reads import stream_of, subject_of
+from coordination.jetstream.reads import MESSAGE_ID_HEADER, find_own, stream_of, subject_of
 
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
-MESSAGE_ID_HEADER: Final = "Nats-Msg-Id"
 RETRY_WITHIN: Final = timedelta(seconds=5)
 _FIRST_WAIT: Final = 0.001  # seconds, doubling
 _LONGEST_WAIT: Final = 0.064
@@ -87,11 +86,25 @@ async def write(broker: Broker, draft: Draft) -> Written | Conflict:
         if ack.error is None:
             return Written(revision=Revision(ack.seq), duplicate=ack.duplicate)
         if ack.error.err_code == Code.COMPARED_AND_LOST:
-            return Conflict()
+            return await _repeat_or_conflict(broker, draft)
         if ack.error.err_code not in _UNDECIDED or loop.time() + wait > ends:
             raise refusal(ack.error, operation=draft.operation, subject=draft.subject)
         await asyncio.sleep(wait * random.uniform(1 - _JITTER, 1 + _JITTER))
         wait = min(2 * wait, _LONGEST_WAIT)
+
+
+async def _repeat_or_conflict(broker: Broker, draft: Draft) -> Written | Conflict:
+    """What a lost comparison means for a message that may have landed before.
+
+    A replicated stream looks at the message id before it compares, one without replicas after, so
+    there a repeat of what landed loses to itself. The leader's message tells whose it is.
+    """
+    if not draft.message_id:
+        return Conflict()
+    own = await find_own(
+        broker, draft.bucket, draft.key, draft.message_id, operation=draft.operation
+    )
+    return Conflict() if own is None else Written(revision=own, duplicate=True)
 
 
 def _ack_of(reply: Msg | Silence, draft: Draft) -> Ack:

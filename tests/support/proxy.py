@@ -23,6 +23,7 @@ class TcpProxy:
         self._to = port
         self.port = 0
         self.published: list[str] = []
+        self.held = 0  # bytes that a stall keeps from passing
         self._open = asyncio.Event()
         self._open.set()
         self._refusing = False
@@ -113,7 +114,9 @@ class TcpProxy:
     ) -> None:
         with suppress(OSError):
             while data := await reader.read(_CHUNK):
+                self.held += len(data)
                 await self._open.wait()
+                self.held -= len(data)
                 if log is not None:
                     log.feed(data)
                 writer.write(data)
