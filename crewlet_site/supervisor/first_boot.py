@@ -47,9 +47,10 @@ def _import_company(path: Path) -> list[str]:
     try:
         outcome = documents.import_first_document(path, created_by="up")
     except DocumentInvalid as error:
-        more = len(error.problems) - 1 + error.omitted
-        rest = f" (and {more} more)" if more else ""
-        msg = f"The company document {path}, {error.problems[0]}{rest}"
+        count = len(error.problems) + error.omitted
+        others = f" (the first of {count} faults)" if count > 1 else ""
+        first = str(error.problems[0]).rstrip(".")
+        msg = f"The company document {path}, {first}{others}."
         raise StartRefused(msg) from error
     except FileNotFoundError as error:
         msg = (

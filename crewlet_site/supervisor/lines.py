@@ -35,4 +35,4 @@ class Step:
         took = time.monotonic() - self._began
         Step.slowest = max(Step.slowest, (took, self.name))
         if kind is None:
-            say(f"  {self.name:<10} {self.detail:<58} {took:5.1f} s")
+            say(f"  {self.name:<10} {self.detail:<64} {took:5.1f} s")

@@ -1,9 +1,11 @@
 """`./crewlet up`: one node, from an empty directory to a served page, until a signal."""
 
 import http.client
+import logging
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from django.conf import settings
 
@@ -23,12 +25,18 @@ def run() -> None:
         StartRefused: with the one sentence to show.
     """
     began = time.monotonic()
+    # What children and databases write is for this user alone.
+    os.umask(0o077)
+    # The terminal is for lines; what happened in detail is in each child's log.
+    logging.getLogger().setLevel(logging.WARNING)
     home: Home = settings.HOME
     say(f"Starting {settings.NODE_ID} in {home.root}")
+    is_embedded = settings.BOOTSTRAP.stream.is_embedded
+    binary = broker.find_binary(settings.ENVIRONMENT.nats_server) if is_embedded else None
     with Step("home") as step:
         held = _take_home(home)
         step.detail = "locked, databases and static files ready"
-    broker_specs = _broker_specs(home)
+    broker_specs = _broker_specs(home, binary)
     with Step("first boot") as step:
         first = first_boot.prepare(home, settings.ENVIRONMENT)
         step.detail = first.summary
@@ -46,9 +54,9 @@ def run() -> None:
 
 
 def _take_home(home: Home) -> int:
-    preparation.judge_port(settings.HTTP_HOST, settings.HTTP_PORT)
     preparation.make_directories(home)
     held = lock.take(home)
+    preparation.judge_port(settings.HTTP_HOST, settings.HTTP_PORT)
     preparation.sweep_leftovers(home)
     if settings.CREWLET_KEYRING.is_ephemeral:
         with preparation.disk_faults(home):
@@ -58,10 +66,10 @@ def _take_home(home: Home) -> int:
     return held
 
 
-def _broker_specs(home: Home) -> list[Spec]:
+def _broker_specs(home: Home, binary: Path | None) -> list[Spec]:
     stream = settings.BOOTSTRAP.stream
-    if stream.is_embedded:
-        return [_embedded(home)]
+    if binary is not None:
+        return [_embedded(home, binary)]
     with Step("broker") as step:
         address = Address(
             url=stream.url, user=stream.user, password=stream.password, token=stream.token
@@ -71,8 +79,7 @@ def _broker_specs(home: Home) -> list[Spec]:
     return []
 
 
-def _embedded(home: Home) -> Spec:
-    binary = broker.find_binary(settings.ENVIRONMENT.nats_server)
+def _embedded(home: Home, binary: Path) -> Spec:
     stream = settings.BOOTSTRAP.stream
     if stream.keeps_nothing:
         store = broker.empty_scratch(home)

@@ -100,6 +100,7 @@ class Supervisor:
         for child in self._children:
             child.wait()
             child.state = State.STOPPED
+        self._home.draining.unlink(missing_ok=True)
 
     def _note_stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stops += 1

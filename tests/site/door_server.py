@@ -1,4 +1,4 @@
-"""A server behind the byte door for test_byte_door: `door_server.py PORT PROGRESS_FILE PING_SECONDS`.
+"""A server behind the byte door: `door_server.py PORT PROGRESS_FILE PING_SECONDS`.
 
 The application's manner is its path: `/flood` sends until a send waits for a second, then goes on;
 `/deaf` accepts and takes nothing; `/idle` accepts and waits.
