@@ -18,6 +18,7 @@ from typing import Final
 
 import pytest
 
+from coordination.contract.answers import Absent
 from coordination.contract.store import Store
 from tests.contract.cases import Scope, Tally
 from tests.contract.observing import observed
@@ -103,3 +104,4 @@ async def assert_empty(store: Store) -> None:
         assert await store.leases.list_live(resource_class) == ()
     assert await store.pauses.list() == ()
     assert await store.status.list() == ()
+    assert await store.config.target() == Absent()

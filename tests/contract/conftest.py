@@ -73,14 +73,17 @@ def brokers() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    yield
     found = case_of(item)
     if found is None:
+        yield
         return
     name, _, definite_due = found
     backend_name, tally = item.stash[_TALLY]
-    row = (name, backend_name, tally.yes, tally.no, tally.unknown)
-    item.user_properties.append((_ANSWERS, row))
+    try:
+        yield
+    finally:
+        row = (name, backend_name, tally.yes, tally.no, tally.unknown)
+        item.user_properties.append((_ANSWERS, row))
     if definite_due and not tally.definite:
         pytest.fail(f"{name} saw no definite answer ({tally.unknown} unknown): it proved nothing")
 

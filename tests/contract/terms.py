@@ -7,6 +7,7 @@ that happens while a lease lives. `LONG` outlives any case.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from types import TracebackType
 from typing import Final
 
 from coordination.contract.answers import (
@@ -146,6 +147,26 @@ def tenure(resource: Resource, owner: str, epoch: int) -> Lease:
 def names(leases: Iterable[Lease]) -> list[str]:
     """The resources of a listing, in its order."""
     return [str(lease.resource) for lease in leases]
+
+
+class Crowd:
+    """Shows that calls ran beside one another: `most` is how many were under way at once."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._inside -= 1
 
 
 async def insist[T](call: Callable[[], Awaitable[T]]) -> T:

@@ -12,7 +12,7 @@ from coordination.errors import ActivationRaced, CoordinationError
 from coordination.rules.instants import Instant
 from tests.contract.backends import Backend
 from tests.contract.cases import case
-from tests.contract.terms import HOUR, MINUTE, T0, insist
+from tests.contract.terms import HOUR, MINUTE, T0, Crowd, insist
 
 MILLISECOND = 1_000_000  # nanoseconds
 
@@ -145,14 +145,18 @@ async def test_of_eight_edits_of_one_base_exactly_one_lands_with_its_payload(
     stores = await backend.open(handles=4)
     await activate(stores[0], "base")
 
+    crowd = Crowd()
+
     async def edit(index: int) -> Activation | None:
         revision = f"edit-{index}"
         try:
-            return await insist(lambda: activate(stores[index % 4], revision, expect="base"))
+            with crowd:
+                return await insist(lambda: activate(stores[index % 4], revision, expect="base"))
         except ActivationRaced:
             return None
 
     answers = await asyncio.gather(*(edit(index) for index in range(8)))
+    assert crowd.most == 8, "the edits did not run beside one another: no race happened"
     (winner,) = [answer for answer in answers if answer is not None]
     standing = await pointer(stores[0])
     assert (standing.revision_id, standing.epoch) == (winner.revision_id, winner.epoch)
@@ -163,9 +167,14 @@ async def test_of_eight_edits_of_one_base_exactly_one_lands_with_its_payload(
 @case("CFG-13")
 async def test_concurrent_activations_are_handed_distinct_epochs(backend: Backend) -> None:
     stores = await backend.open(handles=4)
-    answers = await asyncio.gather(
-        *(activate(stores[index % 4], f"rev-{index}") for index in range(8))
-    )
+    crowd = Crowd()
+
+    async def one(index: int) -> Activation:
+        with crowd:
+            return await activate(stores[index % 4], f"rev-{index}")
+
+    answers = await asyncio.gather(*(one(index) for index in range(8)))
+    assert crowd.most == 8, "the activations did not run beside one another: no race happened"
     epochs = {answer.epoch for answer in answers}
     assert len(epochs) == 8
     assert (await pointer(stores[0])).epoch == max(epochs)

@@ -24,6 +24,7 @@ from tests.contract.terms import (
     SHORT,
     A,
     B,
+    Crowd,
     ask,
     claim,
     insist,
@@ -133,20 +134,14 @@ async def test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused
 ) -> None:
     stores = await backend.open(handles=4)
     owners = [Owner(f"node-{index}:1") for index in range(32)]
-    inside = 0
-    most = 0
+    crowd = Crowd()
 
     async def race(index: int) -> Granted | Refused:
-        nonlocal inside, most
-        inside += 1
-        most = max(most, inside)
-        try:
+        with crowd:
             return await insist(lambda: ask(stores[index % 4], CEO, owners[index]))
-        finally:
-            inside -= 1
 
     answers = await asyncio.gather(*(race(index) for index in range(32)))
-    assert most == 32, "the claims did not run beside one another: no race happened"
+    assert crowd.most == 32, "the claims did not run beside one another: no race happened"
     granted = [answer for answer in answers if isinstance(answer, Granted)]
     others = [answer for answer in answers if not isinstance(answer, Granted)]
     assert len(granted) == 1
@@ -160,13 +155,16 @@ async def test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused
 @case("LSE-30")
 async def test_one_owners_concurrent_claims_are_one_tenure(backend: Backend) -> None:
     stores = await backend.open(handles=4)
+    crowd = Crowd()
 
     async def one(index: int) -> Lease:
-        return await insist(lambda: claim(stores[index % 4], CEO, A))
+        with crowd:
+            return await insist(lambda: claim(stores[index % 4], CEO, A))
 
     leases = await asyncio.gather(*(one(index) for index in range(16)))
     assert {lease.epoch for lease in leases} == {1}
     assert {lease.owner for lease in leases} == {A}
+    assert crowd.most == 16
     assert len({lease.revision for lease in leases}) > 1, "one write served all: no race happened"
     assert (await standing(stores[0], CEO)).epoch == 1
 
