@@ -147,8 +147,8 @@ def _unsaid(fact: Fact, clock: Clock, setting: str) -> Parts:
 def _unknown(fact: Fact, clock: Clock, setting: str) -> Parts:
     since = f"since {draw_moment(fact.since, clock, 'at')}" if fact.since else ""
     last = ""
-    if fact.note:
-        last = f"<bdi>{safe_text(fact.note)}</bdi>"
+    if fact.note or fact.note_moment:
+        last = _second_line(fact, clock, setting)
     elif fact.last:
         at = f"at {draw_moment(fact.as_of, clock, 'at')}" if fact.as_of and setting != "cell" else ""
         last = _join(f'last <span class="k">known</span> <bdi>{safe_text(fact.last)}</bdi>', at)

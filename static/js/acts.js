@@ -1,11 +1,11 @@
-/* Acts that work as pages first: forms in a dialog, one-press forms, copy, counters, menus, keys. */
+/* Acts that work as pages first, and single keys. */
 const { $, $$, make, draw, say, refresh, focusOn, keep, MENUS } = crewlet;
 const root = document.documentElement;
 const sheet = $("#sheet"), legend = $("#keys"), shelf = $("#toasts");
 const TOAST = 10000, GO = 1500;
 let opener = null, row = null, formUrl = "", typed = false, sending = false;
 
-/* A page's form, in the sheet: the region of the answer that holds a form is what is shown. */
+/* A page's form region, shown in the sheet. */
 const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 const path = (url) => new URL(url, location).pathname;
 const formOf = (doc) => $("[data-form-region]", doc);
@@ -130,7 +130,7 @@ document.addEventListener("submit", (event) => {
 });
 document.addEventListener("input", ({ target }) => { if (target.matches("[data-count]")) counters(target.parentElement); });
 
-/* Single keys: off inside fields and dialogs, and off for good by one switch. */
+/* Single keys. */
 let goingAt = -GO;
 const current = () => document.activeElement.closest("[data-row]");
 function move(step) {

@@ -1,14 +1,13 @@
-/* The page stays true: a socket with reconnect and polling, patches by id, rows that wait.
- Nothing depends on having seen every frame: a gap, a reconnect or a poll reads the regions again. */
+/* The page stays true. No frame is relied on: a gap, a reconnect or a poll reads the regions again. */
 const { $, $$, make, setClock, draw, words, time, selected } = crewlet;
 const { page, subject } = document.documentElement.dataset;
 const title = document.title;
-const SILENCE = 12000, POLL = 15000, IDLE = 5000, HIDDEN = 300000, HEALTHY = 60000, SAY = 5000;
+const SILENCE = 11000, POLL = 15000, IDLE = 5000, HIDDEN = 300000, HEALTHY = 60000, SAY = 5000;
 const clock = () => performance.now();
 const byId = (id) => document.getElementById(id);
 const MENUS = "details.chip[open], details.account[open], details.row-menu[open]";
 
-/* One voice, at most a sentence in five seconds. */
+/* One voice. */
 let unsaid = [], spokeAt = -SAY, sayTimer = 0;
 function say(sentence) {
   if (!sentence) return;
@@ -22,7 +21,7 @@ function say(sentence) {
 }
 const alarm = (sentence) => { if (!document.hidden) $("#alarm").textContent = sentence; };
 
-/* What must not be touched now is held, and tried again when the reader lets go. */
+/* What the reader holds is patched when it is let go. */
 let pressed = null;
 const held = new Map();
 const retryHeld = () => setTimeout(() => { for (const [id, fresh] of [...held]) patch(id, fresh); });
@@ -38,7 +37,7 @@ function focusOn(node) {
   node.focus({ preventScroll: true });
 }
 
-/* Patching: what is the same stays the same node, so focus and selection stay with it. */
+/* What is the same stays the same node, and keeps focus and selection. */
 function morph(old, fresh) {
   if (old.nodeType !== 1) {
     if (old.data !== fresh.data) old.data = fresh.data;
@@ -142,7 +141,7 @@ function region(old, fresh, force) {
   for (const part of $$("[data-fact][id], .banner[id], [data-cell][id]", fresh)) patch(part.id, part);
 }
 // When nothing answers, the chip says so; the rows keep waiting.
-const again = (force) => refresh(force).catch(() => { pollAt = 0; });
+const again = (force) => refresh(force).catch(() => { pollAt = -POLL; });
 async function applyPending() {
   settled();
   await again(true);
@@ -156,7 +155,7 @@ function freeze() {
 }
 for (const name of ["pointermove", "keydown", "scroll"]) addEventListener(name, () => { movedAt = clock(); }, { passive: true });
 
-/* The chip is the only place that speaks for the connection. */
+/* The chip. */
 const READINGS = { live: ["ok", "Live"], polling: ["half", "Polling"], store: ["diamond", "Store not answering"], disconnected: ["cross", "Disconnected"] };
 let state = "loaded", store = {}, retryAt = 0;
 const small = (text) => make("span", { className: "k" }, text);
@@ -190,7 +189,7 @@ function drawSources(sources = []) {
 }
 
 /* The socket. */
-let socket = null, fails = 0, timer = 0, heardAt = 0, openedAt = 0, hiddenAt = 0, pollAt = 0, ended = false, opened = false;
+let socket = null, fails = 0, timer = 0, heardAt = 0, openedAt = 0, hiddenAt = 0, pollAt = -POLL, ended = false, opened = false;
 const FRAMES = {
   clock(frame) {
     setClock(frame.server_time);

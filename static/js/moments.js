@@ -1,5 +1,4 @@
-/* Times: every <time> is read from the server's clock, in the reader's zone, in the words of
- runtime/moments.py. The server's clock is what it last sent, moved on by the pace of this one. */
+/* Times, in the words of runtime/moments.py: the server's clock, the reader's zone. */
 const root = document.documentElement;
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const $ = (selector, scope = document) => scope.querySelector(selector);
@@ -16,7 +15,7 @@ function make(tag, props = {}, ...children) {
 function keep(name, value) {
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
 }
-// After a sleep the wall clock has moved and the other has not: the older age is the safer one.
+// Sleep stops one of the two clocks: the older age is the safer one.
 const now = () => base + Math.max(performance.now() - mark, Date.now() - wall);
 
 function setClock(iso) {
@@ -102,7 +101,7 @@ function setZone(mode) {
   draw();
 }
 
-// All three zones, exact, on hover and tap; written when asked, for a page holds thousands of times.
+// All three zones on hover and tap; written when asked, for a page holds thousands of times.
 addEventListener("pointerover", ({ target }) => {
   if (target.matches?.("time")) target.title = everywhere(target.dateTime);
 });
@@ -124,4 +123,4 @@ keep("zone", reader);
 setClock(root.dataset.now || new Date().toISOString());
 draw();
 tick();
-window.crewlet = { $, $$, make, keep, setClock, now, draw, words, time, span, selected, setZone };
+window.crewlet = { $, $$, make, keep, setClock, draw, words, time, selected, setZone };

@@ -1,0 +1,210 @@
+"""A page on a small server of its own: templates and files, with the socket played by the test."""
+
+import json
+import mimetypes
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, override
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template import engines
+from django.test import RequestFactory
+from playwright.sync_api import Browser, Page, WebSocketRoute, sync_playwright
+
+from runtime import facts
+from runtime.drawing import draw_fact
+from runtime.facts import Fact
+from runtime.frame import Frame, LinkState, SourceLine
+from runtime.moments import Clock
+
+CHROMIUM = "/usr/bin/chromium"
+POLICY = "; ".join(
+    ["default-src 'none'"]
+    + [f"{kind}-src 'self'" for kind in ("script", "style", "font", "img", "connect")]
+    + ["form-action 'self'"]
+)
+
+SAMPLE = """{% extends "base.html" %}{% load facts %}
+{% block title %}Seats{% endblock %}{% block heading %}Seats{% endblock %}
+{% block content %}<section class="panel" id="seats" data-topic="seats">
+<table class="data"><caption class="vh">Seats</caption><thead><tr><th>Seat</th><th>State</th><th>Act</th></tr></thead>
+<tbody>{% for seat, state, cell in lines %}<tr id="seat-{{ seat }}" data-row><th scope="row"><a href="/seats/{{ seat }}/">{{ seat }}</a></th>
+<td>{% fact state id=cell %}</td>
+<td><a class="button" id="pause-{{ seat }}" href="/seats/pause/?handle={{ seat }}" data-dialog data-act="pause">Pause</a></td></tr>{% endfor %}</tbody></table>
+</section><input class="input" id="find" data-search aria-label="Find">{% endblock %}"""
+
+FORM = """{% extends "base.html" %}{% load facts %}{% block heading %}Pause{% endblock %}
+{% block content %}<section class="panel page-form" data-form-region><div class="sheet-head"><h2 id="sheet-title">Pause ada</h2></div>
+<form class="sheet-body form" method="post" action="/seats/pause/?handle=ada"><div class="field"><label for="reason">Reason</label>
+<textarea class="input" id="reason" name="reason" maxlength="500" data-count="counter"></textarea><p class="counter" id="counter"></p></div>
+<p id="outcome">{{ outcome }}</p>
+<div class="sheet-foot"><a class="button" href="/seats/" data-close>Cancel</a><button class="button primary" data-busy="Pausing…">Pause ada</button></div></form></section>{% endblock %}"""
+
+
+type Answer = tuple[int, dict[str, str], str] | None
+"""Status, headers and body; nothing when the connection is dropped without a word."""
+
+
+@dataclass
+class Stage:
+    """What the page is shown, and what it said back."""
+
+    page: Page
+    seats: list[str] = field(default_factory=lambda: ["ada", "bo"])
+    states: dict[str, Fact] = field(default_factory=dict)
+    sockets: list[WebSocketRoute] = field(default_factory=list)
+    hellos: list[dict[str, object]] = field(default_factory=list)
+    posts: list[str] = field(default_factory=list)
+    reads: int = 0
+    answer: Callable[[], Answer] = lambda: None
+    serves_pages: bool = True
+    url: str = ""
+
+    def state_of(self, seat: str) -> Fact:
+        return self.states.get(seat, facts.value("idle", mark="idle"))
+
+    def html(self, template: str, **extra: object) -> str:
+        now = datetime.now(UTC)
+        link = LinkState(
+            up=True,
+            since=now,
+            answered_at=now,
+            sources=(SourceLine(name="seat pauses", up=True, answered_at=now),),
+        )
+        frame = Frame(
+            company="Harbourline",
+            node="core-1",
+            build="0.1.0",
+            person="Mira",
+            role="operator",
+            link=link,
+            paused=facts.number(1),
+            clock=Clock(now=now),
+            path="/seats/",
+            page="seats",
+        )
+        lines = [(seat, self.state_of(seat), f"state-{seat}") for seat in self.seats]
+        request = RequestFactory().get("/seats/")
+        context = {"frame": frame, "lines": lines, "messages": [], **extra}
+        return engines["django"].from_string(template).render(context, request)
+
+    def send(self, **frame: object) -> None:
+        self.sockets[-1].send(json.dumps(frame))
+
+    def clock(self, state: str = "live", silent_for: timedelta | None = None) -> None:
+        now = datetime.now(UTC)
+        since = now - (silent_for or timedelta())
+        self.send(
+            kind="clock",
+            server_time=now.isoformat(),
+            store={"state": state, "answered_at": since.isoformat(), "since": since.isoformat()},
+            sources=[{"name": "seat pauses", "state": state, "answered_at": since.isoformat()}],
+        )
+
+    def cells(self, rev: int, prev_rev: int, say: str = "", **states: Fact) -> None:
+        clock = Clock(now=datetime.now(UTC))
+        self.send(
+            kind="cells",
+            topic="seats",
+            rev=rev,
+            prev_rev=prev_rev,
+            say=say,
+            cells={
+                f"state-{seat}": draw_fact(fact, clock=clock, id=f"state-{seat}")
+                for seat, fact in states.items()
+            },
+        )
+
+    def page_at(self, path: str) -> str:
+        self.reads += 1
+        return self.html(FORM if path == "/seats/pause/" else SAMPLE)
+
+    def accept(self, socket: WebSocketRoute) -> None:
+        self.sockets.append(socket)
+        socket.on_message(lambda text: self.hellos.append(json.loads(text)))
+
+    def open(self) -> "Stage":
+        self.page.route_web_socket("**/ws/live/", self.accept)
+        self.page.goto(f"{self.url}/seats/")
+        self.page.wait_for_function("document.documentElement.classList.contains('js')")
+        return self
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def errors() -> list[str]:
+    """What the browser complained about: a refused inline style or script stands here."""
+    return []
+
+
+class Door(BaseHTTPRequestHandler):
+    """Answers from the stage that its server carries."""
+
+    @property
+    def stage(self) -> Stage:
+        stage: Stage = self.server.stage  # type: ignore[attr-defined] # set by the fixture below
+        return stage
+
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the test says what went wrong."""
+
+    def reply(self, answer: Answer) -> None:
+        if answer is None or not self.stage.serves_pages:
+            self.close_connection = True
+            return
+        status, headers, body = answer
+        self.write(status, headers, body.encode())
+
+    def write(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Type": "text/html", "Content-Length": str(len(body))} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        path = urlsplit(self.path).path
+        if path.startswith("/static/"):
+            found = finders.find(path.removeprefix("/static/"))
+            assert isinstance(found, str), f"{path} is no static file"
+            kind = mimetypes.guess_type(path)[0] or "text/plain"
+            self.write(200, {"Content-Type": kind}, Path(found).read_bytes())
+            return
+        self.reply((200, {"Content-Security-Policy": POLICY}, self.stage.page_at(path)))
+
+    def do_POST(self) -> None:
+        length = int(self.headers["Content-Length"])
+        self.stage.posts.append(self.rfile.read(length).decode())
+        self.reply(self.stage.answer())
+
+
+@pytest.fixture
+def stage(chromium: Browser, errors: list[str]) -> Iterator[Stage]:
+    assert settings.STATIC_URL == "/static/"
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Door) as server:
+        stage = Stage(page=page, url=f"http://127.0.0.1:{server.server_port}")
+        server.stage = stage  # type: ignore[attr-defined] # read by the door
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield stage.open()
+        context.close()
+        server.shutdown()
