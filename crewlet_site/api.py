@@ -8,13 +8,13 @@ import functools
 import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Any, Final, override
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase, HttpResponseNotAllowed
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver
 from django.utils.csp import CSP
 from django.views.decorators.csp import csp_override
 from django.views.decorators.csrf import csrf_exempt
@@ -32,7 +32,7 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 RETRY_AFTER_SECONDS: Final = 5
 DRAIN_RETRY_SECONDS: Final = 30
 DOCS_POLICY: Final[dict[str, list[str]]] = {
-    **settings.SECURE_CSP,
+    **{name: [str(part) for part in parts] for name, parts in settings.SECURE_CSP.items()},
     "img-src": [CSP.SELF, "data:"],  # the icons of Swagger's own stylesheet
 }
 
@@ -48,6 +48,7 @@ class Draining(Exception):
 class DrainAwareAuth(ApiAuth):
     """Who sent a request; once that is known, a write to a draining node is refused."""
 
+    @override
     def __call__(self, request: HttpRequest) -> Caller:
         """As inherited.
 
@@ -87,8 +88,7 @@ def _refuse_stranger(request: HttpRequest, _error: Exception) -> HttpResponse:
     return response
 
 
-def _refuse_role(_request: HttpRequest, error: Exception) -> HttpResponse:
-    denied = cast("Denied", error)  # the handler is registered for this class alone
+def _refuse_role(_request: HttpRequest, denied: Denied) -> HttpResponse:
     return refusal(403, "forbidden", str(denied), role_needed=denied.role_needed.value)
 
 
@@ -108,9 +108,8 @@ def _refuse_invalid(_request: HttpRequest, error: Exception) -> HttpResponse:
     return refusal(422, "invalid", str(error))
 
 
-def _refuse_fields(_request: HttpRequest, error: Exception) -> HttpResponse:
-    rows = cast("ValidationError", error).errors
-    fields = [{"field": _place(row), "message": str(row.get("msg", ""))} for row in rows]
+def _refuse_fields(_request: HttpRequest, error: ValidationError) -> HttpResponse:
+    fields = [{"field": _place(row), "message": str(row.get("msg", ""))} for row in error.errors]
     detail = "; ".join(f"{row['field']}: {row['message']}" for row in fields)
     return refusal(422, "invalid", detail, fields=fields)
 
@@ -124,20 +123,19 @@ def _answer_fault(_request: HttpRequest, error: Exception) -> HttpResponse:
     return refusal(500, "internal_error", "This node failed to answer; its log says why.")
 
 
-def _refuse_http(_request: HttpRequest, error: Exception) -> HttpResponse:
-    http_error = cast("HttpError", error)
-    if http_error.status_code == HTTPStatus.BAD_REQUEST:
-        return refusal(400, "unreadable_body", str(http_error))
-    text = str(http_error)
-    if text.replace("_", "").isalpha() and text.islower():
-        return refusal(http_error.status_code, text, _SENTENCES.get(text, text))
-    return refusal(http_error.status_code, "refused", text)
+def _refuse_http(_request: HttpRequest, error: HttpError) -> HttpResponse:
+    text = str(error)
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        return refusal(400, "unreadable_body", text)
+    if text in _SENTENCES:
+        return refusal(error.status_code, text, _SENTENCES[text])
+    return refusal(error.status_code, "refused", text)
 
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "csrf_failed": "The session's CSRF token is missing or wrong: send it as X-CSRFToken.",
 }
-_HANDLERS: Final[Mapping[type[Exception], Callable[[HttpRequest, Exception], HttpResponse]]] = {
+_HANDLERS: Final[Mapping[type[Exception], Callable[[HttpRequest, Any], HttpResponse]]] = {
     AuthenticationError: _refuse_stranger,
     Denied: _refuse_role,
     Draining: _refuse_draining,
@@ -203,7 +201,7 @@ def build() -> NinjaAPI:
         title="Crewlet",
         version=settings.BUILD,
         auth=DrainAwareAuth(),
-        docs_decorator=_signed_in,  # type: ignore[arg-type]  # keeps the view's own type
+        docs_decorator=_signed_in,
         urls_namespace="api",
     )
     for kind, handler in _HANDLERS.items():
@@ -213,11 +211,11 @@ def build() -> NinjaAPI:
     return api
 
 
-def urls() -> list[URLPattern]:
+def urls() -> list[URLPattern | URLResolver]:
     """The API's addresses, to be mounted under `api/`."""
-    patterns: list[URLPattern] = list(build().urls[0])
+    patterns = list(build().urls[0])
     documentation = {"openapi-json", "openapi-view"}
     for pattern in patterns:
-        if pattern.name not in documentation:
+        if isinstance(pattern, URLPattern) and pattern.name not in documentation:
             pattern.callback = _wrapped(pattern.callback)
     return patterns

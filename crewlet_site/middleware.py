@@ -29,6 +29,8 @@ class SignedInOnly(LoginRequiredMiddleware):
     """Every view is for those who signed in, unless it says otherwise itself."""
 
     @override
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+    def handle_no_permission(  # type: ignore[override]  # htmx is told by a header, not a redirect
+        self, request: HttpRequest, view_func: Any
+    ) -> HttpResponse:
         """To sign-in and back, with what was typed."""
         return send_to_sign_in(request)

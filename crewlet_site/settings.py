@@ -222,7 +222,7 @@ def _broker_url() -> str:
 
 
 COORDINATION = {
-    "BACKEND": "coordination.jetstream.open_jetstream",
+    "BACKEND": "coordination.open_jetstream",
     "OPTIONS": {
         "url": _broker_url(),
         "credentials": _broker_sign_in(),
@@ -230,6 +230,7 @@ COORDINATION = {
         "replicas": BOOTSTRAP.stream.replicas,
         "prefix": "crewlet",
         "lease_ttl": LEASE_TTL,
+        "name": f"{NODE_ID}:{PROCESS_NAME}",
     },
 }
 COMPANY_DOCUMENT = ENVIRONMENT.company

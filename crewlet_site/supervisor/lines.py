@@ -1,15 +1,23 @@
 """What `up` says on the terminal."""
 
+import os
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 
 def say(text: str) -> None:
-    """One line, at once: whoever reads a pipe sees it when it happens."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    """One line, at once: whoever reads a pipe sees it when it happens.
+
+    A terminal that went away is no reason to fail: the signal that tells so drains in order.
+    """
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
 
 
 class Step:

@@ -44,12 +44,14 @@ def run() -> None:
     children = [_child(home, spec, held) for spec in specs]
     supervisor = Supervisor(home, children, deaf_after=settings.LEASE_TTL.total_seconds())
     supervisor.listen()
-    supervisor.start()
-    if not supervisor.is_stopping:
-        _announce(time.monotonic() - began, first.link)
-    supervisor.watch()
-    say("Draining (a second signal ends everything at once)")
-    supervisor.drain()
+    try:
+        supervisor.start()
+        if not supervisor.is_stopping:
+            _announce(time.monotonic() - began, first.link)
+        supervisor.watch()
+    finally:
+        say("Draining (a second signal ends everything at once)")
+        supervisor.drain()
     say("Stopped")
 
 

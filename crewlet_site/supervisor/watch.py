@@ -66,19 +66,15 @@ class Supervisor:
         """Start the children one after the other, each ready before the next.
 
         Raises:
-            StartRefused: one ended, or did not get ready in time; the others are drained.
+            StartRefused: one ended, or did not get ready in time; the others still run.
         """
         for child in self._children:
             if self._stops:
                 return
-            try:
-                with Step(child.spec.name) as step:
-                    child.start()
-                    self._await_ready(child)
-                    step.detail = f"ready, pid {child.pid}"
-            except StartRefused:
-                self.drain()
-                raise
+            with Step(child.spec.name) as step:
+                child.start()
+                self._await_ready(child)
+                step.detail = f"ready, pid {child.pid}"
 
     def watch(self) -> None:
         """Run until a stop is asked for."""
@@ -128,7 +124,7 @@ class Supervisor:
         """Move one child on by whatever is due for it."""
         now = time.monotonic()
         if child.state is State.WAITING and now >= child.retry_at:
-            child.start()
+            self._start_again(child)
         if child.state not in (State.STARTING, State.READY):
             return
         code = child.poll()
@@ -142,6 +138,13 @@ class Supervisor:
             self._look_for_ready(child, now)
         elif now - child.asked_at >= self._ping_every:
             self._ping(child, now)
+
+    def _start_again(self, child: Child) -> None:
+        try:
+            child.start()
+        except OSError as error:
+            back_off = child.note_death()
+            say(f"{child.spec.name} cannot be started ({error}); trying again in {back_off:g} s")
 
     def _look_for_ready(self, child: Child, now: float) -> None:
         if child.spec.is_ready():
