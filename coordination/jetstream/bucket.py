@@ -13,6 +13,7 @@ from coordination.jetstream.reads import OPERATION_HEADER, read_at, read_last
 from coordination.jetstream.watch import KvWatch
 from coordination.jetstream.writes import Draft, write
 from coordination.rules.instants import Instant
+from coordination.rules.keys import names_of
 
 _MARKS = {
     Operation.DELETE: ((OPERATION_HEADER, "DEL"),),
@@ -130,7 +131,7 @@ def _unconditional(answer: Written | Conflict) -> Written:
 
 
 def _checked(key_filter: str) -> str:
-    if key_filter != ">" and not key_filter.endswith(".>"):
-        msg = f"{key_filter!r} is no key filter: > or a class followed by .>"
+    if key_filter != ">" and names_of(key_filter.removesuffix(".>")) is None:
+        msg = f"{key_filter!r} is no key filter: >, a class followed by .>, or one whole key"
         raise InvalidRequest(msg, operation="list")
     return key_filter

@@ -11,7 +11,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, override
 
 import nats.errors
 from nats.aio.client import Client, Server
@@ -47,6 +47,16 @@ class Link(Client):
     def server_version(self) -> str:
         """The broker's version, such as `2.15.1`."""
         return str(self._server_info.get("version", ""))
+
+    @override
+    async def _process_op_err(self, e: Exception) -> None:
+        """The link is dead: let go of it at once.
+
+        The library waits for what is still buffered to be read, by a peer that reads nothing.
+        """
+        if not (self.is_closed or self.is_reconnecting):
+            self.abort()
+        await super()._process_op_err(e)
 
     def abort(self) -> None:
         """Give up the socket without waiting for the peer to read what is left."""

@@ -102,14 +102,21 @@ class OrderedConsumer:
                 self.abandon()
         return self
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether whoever opened it has had enough of it."""
+        return self._deleting is not None
+
     async def next(self, until: float | None = None) -> Delivery | Beat | None:
-        """The next message or beat; None at `until` (loop time) or when nudged.
+        """The next message or beat; None at `until` (loop time), when nudged, or once closed.
 
         Raises:
             Unavailable: the order is broken, the broker went mute, or the link was lost.
         """
         if not self._items and not self._failure:
             await self._wait(until)
+        if self.is_closed:
+            return None
         if self._failure:
             msg = f"{self._operation} of {self._bucket}: {self._failure}"
             raise Unavailable(msg, operation=self._operation, subject=self._bucket)

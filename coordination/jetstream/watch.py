@@ -14,7 +14,7 @@ from coordination.jetstream.ordered import WATCH_BEAT, Beat, OrderedConsumer
 
 
 class KvWatch:
-    """An open watch of one bucket; it ends by `Unavailable`, never by itself."""
+    """An open watch of one bucket; it ends by `Unavailable` or `close`, never by itself."""
 
     def __init__(self, listed: Listed, consumer: OrderedConsumer) -> None:
         self._listed = listed
@@ -45,6 +45,8 @@ class KvWatch:
         """
         while True:
             item = await self._consumer.next()
+            if item is None and self._consumer.is_closed:
+                return
             if item is None:
                 continue
             if isinstance(item, Beat):

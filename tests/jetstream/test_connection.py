@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import pytest
 
-from coordination.contract.answers import Revision, Written
+from coordination.contract.answers import Absent, Revision, Written
 from coordination.contract.bucket import Entry
 from coordination.contract.store import Credentials
 from coordination.errors import (
@@ -79,6 +79,30 @@ async def test_a_write_cut_off_in_flight_has_an_unknown_outcome(own_server: Nats
         proxy.heal()
         await eventually(lambda: broker.is_up, within=10)
         assert isinstance(await bucket.put("k", b"2"), Written)
+        await broker.close()
+    await store.close()
+
+
+async def test_a_stalled_link_is_left_and_what_it_did_not_take_is_sent_on_no_other(
+    own_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordination.jetstream.link._PING_EVERY", 0.2)
+    store = await opened(own_server)
+    async with TcpProxy(own_server.port) as proxy:
+        broker = await connected(own_server, proxy.url)
+        bucket = KvBucket(broker, "crewlet_positions", None)
+        proxy.stall()
+        writing = [asyncio.create_task(bucket.put("f", b"0" * 8_000_000)) for _ in range(4)]
+        await eventually(lambda: proxy.held > 0)  # the socket takes no more
+        writing.append(asyncio.create_task(bucket.put("late", b"1")))
+        await eventually(lambda: broker.link.pending_data_size > 0)
+        async with asyncio.timeout(4):
+            outcomes = await asyncio.gather(*writing, return_exceptions=True)
+        assert {type(one) for one in outcomes} == {OutcomeUnknown}
+        proxy.heal()
+        await eventually(lambda: broker.is_up, within=10)
+        await bucket.put("after", b"1")
+        assert await bucket.read("late") == Absent()
         await broker.close()
     await store.close()
 
