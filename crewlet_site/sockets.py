@@ -3,7 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from channels.auth import AuthMiddlewareStack
+from channels.db import database_sync_to_async
 from django.conf import settings
+
+from accounts.tokens import authenticate
 
 type Scope = dict[str, Any]
 type Application = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -31,6 +35,29 @@ class OwnPagesOnly:
             await self._inner(scope, receive, send)
         else:
             await refuse(scope, receive, send)
+
+
+class SessionOrToken:
+    """Say who opens a socket: a bearer token where there is one, else the session.
+
+    `scope["user"]` becomes a person, or the token's `Caller`; with a token there is no session.
+    """
+
+    def __init__(self, inner: Application) -> None:
+        self._with_token = inner
+        self._with_session: Application = AuthMiddlewareStack(inner)
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Pass the handshake on with its user; a token that does not stand is refused."""
+        header = dict(scope["headers"]).get(b"authorization")
+        if header is None:
+            await self._with_session(scope, receive, send)
+            return
+        caller = await database_sync_to_async(authenticate)(header.decode("latin-1"))
+        if caller is None:
+            await refuse(scope, receive, send)
+        else:
+            await self._with_token({**scope, "user": caller, "session": None}, receive, send)
 
 
 async def refuse(_scope: Scope, receive: Any, send: Any) -> None:

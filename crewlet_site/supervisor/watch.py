@@ -74,7 +74,8 @@ class Supervisor:
             with Step(child.spec.name) as step:
                 child.start()
                 self._await_ready(child)
-                step.detail = f"ready, pid {child.pid}"
+                is_ready = child.state is State.READY
+                step.detail = f"ready, pid {child.pid}" if is_ready else "told to stop"
 
     def watch(self) -> None:
         """Run until a stop is asked for."""

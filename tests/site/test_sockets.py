@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 from pytest_django import Settings
 
-from crewlet_site.sockets import OwnPagesOnly
+from accounts.tokens import make_token
+from crewlet_site.sockets import OwnPagesOnly, SessionOrToken
+from runtime.access import Role
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -52,3 +55,25 @@ async def test_a_client_without_an_origin_needs_a_token_of_its_own() -> None:
     assert not await is_let_in([(b"cookie", b"crewlet_session=x")])
     assert not await is_let_in([(b"authorization", b"Bearer x"), (b"cookie", b"a=b")])
     assert await is_let_in([(b"authorization", b"Bearer x")])
+
+
+@pytest.mark.django_db(databases=["default", "estate"], transaction=True)
+async def test_a_token_says_who_opens_a_socket() -> None:
+    token = await database_sync_to_async(make_token)("watcher", Role.VIEWER, by="test")
+    seen: list[Any] = []
+
+    async def note(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+        await accept(scope, receive, send)
+
+    for header, is_good in ((f"Bearer {token}", True), (f"Bearer {token}x", False)):
+        communicator = WebsocketCommunicator(
+            SessionOrToken(note), "/ws/live/", headers=[(b"authorization", header.encode())]
+        )
+        assert (await communicator.connect())[0] is is_good
+    (scope,) = seen
+    assert (scope["user"].name, scope["user"].role, scope["session"]) == (
+        "watcher",
+        Role.VIEWER,
+        None,
+    )
