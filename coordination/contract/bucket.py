@@ -61,7 +61,7 @@ class BucketWatch(Protocol):
     def events(self) -> AsyncIterator[Entry | Heard]:
         """Entries newer than anything handed over for their key, markers included.
 
-        `Heard` when the broker's heartbeat came. Ends only by `Unavailable`.
+        `Heard` when the broker's heartbeat came. Ends only by `Unavailable`, or by `close`.
         """
 
     async def close(self) -> None:
