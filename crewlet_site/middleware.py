@@ -22,6 +22,7 @@ class JsonPolicy:
         response = self.get_response(request)
         if response.headers.get("Content-Type", "").startswith("application/json"):
             response.headers["Content-Security-Policy"] = JSON_POLICY
+            response.headers["Referrer-Policy"] = "no-referrer"
         return response
 
 

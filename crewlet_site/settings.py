@@ -5,7 +5,6 @@ prepared. What needs a prepared home asks for it where it starts.
 """
 
 from datetime import timedelta
-from importlib.util import find_spec
 from typing import Any
 
 from django.utils.csp import CSP
@@ -58,14 +57,12 @@ SECRET_KEY = CREWLET_KEYRING.derive("django secret key")
 SECRET_KEY_FALLBACKS = list(CREWLET_KEYRING.derive_fallbacks("django secret key"))
 
 # --- applications ------------------------------------------------------------------------------
-_OURS = [
-    n
-    for n in ("runtime", "accounts", "company", "fleet")
-    if find_spec(n) and find_spec(f"{n}.apps")
-]
 INSTALLED_APPS = [
     "crewlet_site",
-    *_OURS,
+    "runtime",
+    "accounts",
+    "company",
+    "fleet",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
@@ -102,6 +99,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "fleet.context.frame",
             ]
         },
     }
@@ -131,7 +129,7 @@ DATABASE_ROUTERS = ["crewlet_site.routers.NodeAndEstate"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- people ------------------------------------------------------------------------------------
-AUTH_USER_MODEL = "accounts.Person" if "accounts" in _OURS else "auth.User"
+AUTH_USER_MODEL = "accounts.Person"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "accounts.backends.PersonBackend",
