@@ -80,6 +80,7 @@ async def write(broker: Broker, draft: Draft) -> Written | Conflict:
     loop = asyncio.get_running_loop()
     ends = loop.time() + RETRY_WITHIN.total_seconds()
     wait = _FIRST_WAIT
+    await asyncio.sleep(0)  # a caller that has given up by now sends nothing
     while True:
         reply = await broker.ask(target, draft.value, within=ASK_WITHIN, headers=headers)
         ack = _ack_of(reply, draft)
