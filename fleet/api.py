@@ -61,7 +61,7 @@ def read_seat(request: HttpRequest, handle: str) -> Status[shapes.SeatOut] | Sta
     standing = Standings(picture).of(handle)
     if standing.seat is None and standing.lease is None and standing.pause is None:
         return _refuse(pauses.NoSuchSeat(handle=handle))
-    return Status(200, show.show_seat(standing, picture.now))
+    return Status(200, show.show_seat(standing, picture.store_now))
 
 
 _REFUSALS = {400: shapes.Refusal, 404: shapes.Refusal, 409: shapes.Refusal, 422: shapes.Refusal}

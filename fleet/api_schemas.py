@@ -1,4 +1,4 @@
-"""Shapes of `/api/fleet` and `/api/seats`. A field that nobody said is absent, never null or zero."""
+"""Shapes of `/api/fleet` and `/api/seats`; what nobody said is absent, never null or zero."""
 
 from datetime import date, datetime
 from typing import Literal

@@ -1,6 +1,8 @@
 """Records into the shapes of the API. Pure."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Final, Literal
 
 from coordination.contract.leases import Lease
 from coordination.contract.pauses import Pause
@@ -11,11 +13,20 @@ from fleet.services.index import NodeEntry, node_of
 from fleet.services.picture import Picture, Told
 from fleet.services.standing import Standing, Standings, Word
 
+type Activity = Literal["stopped", "idle"]
+type StoppedReason = Literal["paused", "unplaced", "unheld"]
+
+_STOPPED: Final[Mapping[Word, StoppedReason]] = {
+    Word.PAUSED: "paused",
+    Word.UNPLACED: "unplaced",
+    Word.UNHELD: "unheld",
+}
+
 
 def show_fleet(picture: Picture, duties: Told[tuple[Lease, ...]]) -> shapes.FleetOut:
     """The fleet of a picture whose every part is known."""
     standings = Standings(picture)
-    now = picture.now
+    now = picture.store_now
     moments = [picture.presences.as_of, picture.seats.as_of, picture.statuses.as_of, duties.as_of]
     return shapes.FleetOut(
         nodes=[show_node(picture.index.nodes[node], now) for node in picture.live_nodes],
@@ -27,7 +38,6 @@ def show_fleet(picture: Picture, duties: Told[tuple[Lease, ...]]) -> shapes.Flee
                 expires_in=_left(lease.expires_at, now),
             )
             for lease in duties.value or ()
-            if lease.expires_at.as_datetime() > now
         ],
         unplaceable=[
             shapes.UnplaceableOut(handle=seat.handle, placement=seat.placement.words())
@@ -55,9 +65,9 @@ def show_node(entry: NodeEntry, now: datetime) -> shapes.NodeOut:
         draining=report.draining,
         posture=report.posture,
         started_at=report.started_at,
-        config_epoch=int(config.epoch) if config else None,
-        config_status=config.status if config else None,
-        config_error=config.error if config else None,
+        config_epoch=int(config.epoch) if config is not None else None,
+        config_status=config.status if config is not None else None,
+        config_error=config.error if config is not None else None,
     )
 
 
@@ -69,7 +79,7 @@ def show_held(lease: Lease, now: datetime) -> shapes.HeldSeatOut:
         owner=str(lease.owner),
         epoch=int(lease.epoch),
         expires_in=_left(lease.expires_at, now),
-        acquired_at=lease.acquired_at.text() if lease.acquired_at else None,
+        acquired_at=_text(lease.acquired_at),
     )
 
 
@@ -77,7 +87,7 @@ def show_seats(picture: Picture) -> shapes.SeatsOut:
     """Every seat of a picture whose pauses and holders are known."""
     moments = [picture.pauses.as_of, picture.seats.as_of, picture.presences.as_of]
     return shapes.SeatsOut(
-        seats=[show_seat(standing, picture.now) for standing in Standings(picture).all],
+        seats=[show_seat(standing, picture.store_now) for standing in Standings(picture).all],
         as_of=min(moment for moment in moments if moment is not None),
     )
 
@@ -85,22 +95,22 @@ def show_seats(picture: Picture) -> shapes.SeatsOut:
 def show_seat(standing: Standing, now: datetime) -> shapes.SeatOut:
     """One seat."""
     seat, lease = standing.seat, standing.lease
-    stopped = standing.word in {Word.PAUSED, Word.UNPLACED, Word.UNHELD}
-    idle = "idle" if standing.word is Word.IDLE else None
+    reason = _STOPPED.get(standing.word)
+    idle: Activity | None = "idle" if standing.word is Word.IDLE else None
     return shapes.SeatOut(
         handle=standing.handle,
         name=seat.name if seat else None,
         role=seat.role if seat else None,
         kind=seat.kind.value if seat else "agent",
-        activity="stopped" if stopped else idle,
-        stopped_reason=standing.word.value if stopped else None,
+        activity="stopped" if reason else idle,
+        stopped_reason=reason,
         node=standing.node or None,
-        owner=str(lease.owner) if lease else None,
-        epoch=int(lease.epoch) if lease else None,
-        expires_in=_left(lease.expires_at, now) if lease else None,
-        acquired_at=lease.acquired_at.text() if lease and lease.acquired_at else None,
+        owner=str(lease.owner) if lease is not None else None,
+        epoch=int(lease.epoch) if lease is not None else None,
+        expires_in=_left(lease.expires_at, now) if lease is not None else None,
+        acquired_at=_text(lease.acquired_at) if lease is not None else None,
         placement=(seat.placement.words() or None) if seat else None,
-        paused=show_pause(standing.pause) if standing.pause else None,
+        paused=show_pause(standing.pause) if standing.pause is not None else None,
     )
 
 
@@ -131,6 +141,10 @@ def show_receipt(pause: Pause, *, changed: bool) -> shapes.ReceiptOut:
         review_by=pause.review_by.text() if pause.review_by else None,
         version=int(pause.revision),
     )
+
+
+def _text(at: Instant | None) -> str | None:
+    return at.text() if at is not None else None
 
 
 def _left(deadline: Instant, now: datetime) -> float:

@@ -1,6 +1,6 @@
 """What only this node's dashboard remembers of the fleet: nodes that left."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 from django.db import models
 
@@ -23,5 +23,6 @@ class LeftNode(models.Model):
             models.UniqueConstraint(fields=["owner"], name="fleet_left_once_a_tenure")
         ]
 
+    @override
     def __str__(self) -> str:
         return f"{self.node} left at {self.left_at:%Y-%m-%d %H:%M:%S}"

@@ -21,7 +21,7 @@ from coordination.rules.instants import Instant
 from fleet import pause_rules
 from fleet.pause_rules import Problem
 from runtime import components
-from runtime.reading import Done, Failed, attempt
+from runtime.reading import Failed, attempt
 
 _log = logging.getLogger("crewlet.fleet")
 
@@ -176,13 +176,14 @@ def pause(wish: PauseWish, author: Author, *, now: datetime | None = None) -> Pa
 
 
 def _create(record: Pause) -> PauseOutcome:
-    match attempt(_send_create, record):
-        case Failed() as failed:
-            return _not_done(failed, "pause", record.handle, record.request_id)
-        case Done(value=Created() as created):
+    answer = attempt(_send_create, record)
+    if isinstance(answer, Failed):
+        return _not_done(answer, "pause", record.handle, record.request_id)
+    match answer.value:
+        case Created() as created:
             _log.info("seat_paused handle=%s by=%s", record.handle, record.by)
             return Recorded(pause=replace(record, revision=created.version))
-        case Done(value=Exists() as exists):
+        case Exists() as exists:
             if exists.pause.request_id == record.request_id:
                 return Recorded(pause=exists.pause)
             return AlreadyPaused(pause=exists.pause)
@@ -198,13 +199,13 @@ def stop_turn(
     problems = pause_rules.judge_request_id(request_id, moment)
     if problems:
         return Invalid(problems=problems)
-    standing = attempt(_read, handle)
-    match standing:
-        case Failed() as failed:
-            return NotAsked(why=failed.why)
-        case Done(value=Absent()):
-            return _refuse_seat(company.services.current(), handle) or NotPaused(handle=handle)
-        case Done(value=Pause() as stands):
+    answer = attempt(_read, handle)
+    if isinstance(answer, Failed):
+        return NotAsked(why=answer.why)
+    match answer.value:
+        case Absent():
+            return _nothing_stands(handle)
+        case Pause() as stands:
             if stands.request_id == request_id.lower() and stands.stop_running:
                 return StopAsked(pause=stands)
             if int(stands.revision) != version:
@@ -216,13 +217,14 @@ def stop_turn(
 
 
 def _amend(wanted: Pause, version: Revision, author: Author) -> AmendOutcome:
-    match attempt(_send_amend, wanted, version):
-        case Failed() as failed:
-            return _not_done(failed, "amend", wanted.handle, wanted.request_id)
-        case Done(value=Written() as written):
+    answer = attempt(_send_amend, wanted, version)
+    if isinstance(answer, Failed):
+        return _not_done(answer, "amend", wanted.handle, wanted.request_id)
+    match answer.value:
+        case Written() as written:
             _log.info("seat_stop_asked handle=%s by=%s", wanted.handle, author.name)
             return StopAsked(pause=replace(wanted, revision=written.revision))
-        case Done(value=Conflict()):
+        case Conflict():
             return _what_stands(wanted.handle)
         case never:
             assert_never(never)
@@ -241,12 +243,13 @@ def resume(
     problems = pause_rules.judge_request_id(request_id, moment)
     if problems:
         return Invalid(problems=problems)
-    match attempt(_read, handle):
-        case Failed() as failed:
-            return NotAsked(why=failed.why)
-        case Done(value=Absent()):
-            return _refuse_seat(company.services.current(), handle) or NotPaused(handle=handle)
-        case Done(value=Pause() as stands):
+    answer = attempt(_read, handle)
+    if isinstance(answer, Failed):
+        return NotAsked(why=answer.why)
+    match answer.value:
+        case Absent():
+            return _nothing_stands(handle)
+        case Pause() as stands:
             if version is None:
                 return Invalid(problems=(pause_rules.VERSION_REQUIRED,))
             if int(stands.revision) != version:
@@ -257,13 +260,14 @@ def resume(
 
 
 def _lift(stands: Pause, request_id: str, author: Author) -> ResumeOutcome:
-    match attempt(_send_lift, stands.handle, stands.revision, request_id):
-        case Failed() as failed:
-            return _not_done(failed, "resume", stands.handle, request_id)
-        case Done(value=Lifted()):
+    answer = attempt(_send_lift, stands.handle, stands.revision, request_id)
+    if isinstance(answer, Failed):
+        return _not_done(answer, "resume", stands.handle, request_id)
+    match answer.value:
+        case Lifted():
             _log.info("seat_resumed handle=%s by=%s", stands.handle, author.name)
             return Resumed(pause=stands)
-        case Done(value=Conflict()):
+        case Conflict():
             return _what_stands(stands.handle)
         case never:
             assert_never(never)
@@ -271,25 +275,32 @@ def _lift(stands: Pause, request_id: str, author: Author) -> ResumeOutcome:
 
 def check(handle: str, request_id: str) -> CheckOutcome:
     """Read the record from the leader: did this operation land?"""
-    match attempt(_read, handle):
-        case Failed() as failed:
-            return NotAsked(why=failed.why)
-        case Done(value=Absent()):
+    answer = attempt(_read, handle)
+    if isinstance(answer, Failed):
+        return NotAsked(why=answer.why)
+    match answer.value:
+        case Absent():
             return NotPaused(handle=handle)
-        case Done(value=Pause() as stands):
+        case Pause() as stands:
             own = stands.request_id == request_id.lower()
             return Recorded(pause=stands) if own else AlreadyPaused(pause=stands)
         case never:
             assert_never(never)
 
 
+def _nothing_stands(handle: str) -> NotPaused | NoSuchSeat | PersonsSeat:
+    refused = _refuse_seat(company.services.current(), handle)
+    return NotPaused(handle=handle) if refused is None else refused
+
+
 def _what_stands(handle: str) -> NotPaused | PausedAgain | NotAsked:
-    match attempt(_read, handle):
-        case Failed() as failed:
-            return NotAsked(why=failed.why)
-        case Done(value=Absent()):
+    answer = attempt(_read, handle)
+    if isinstance(answer, Failed):
+        return NotAsked(why=answer.why)
+    match answer.value:
+        case Absent():
             return NotPaused(handle=handle)
-        case Done(value=Pause() as stands):
+        case Pause() as stands:
             return PausedAgain(pause=stands)
         case never:
             assert_never(never)

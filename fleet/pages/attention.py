@@ -54,16 +54,19 @@ def list_attention(picture: Picture, standings: Standings) -> Attention:
 def _nodes(picture: Picture) -> Iterator[Item]:
     for node in picture.live_nodes:
         entry = picture.index.nodes[node]
-        opened = {"url": node_url(node), "label": f"Open {node}"}
+        url, label = node_url(node), f"Open {node}"
         since = entry.report.draining_since
         if since is not None and picture.now - since > DRAIN_PATIENCE:
-            yield Item(mark="draining", subject=node, text="is draining", since=since, **opened)
+            yield Item(
+                mark="draining", subject=node, text="is draining", since=since, url=url, label=label
+            )
         if picture.is_late(entry.lease):
             text = "has not renewed its presence lease, which lapses unless it does"
-            yield Item(mark="warn", subject=node, text=text, since=entry.renewed_at, **opened)
+            since = entry.renewed_at
+            yield Item(mark="warn", subject=node, text=text, since=since, url=url, label=label)
         if entry.report.posture in {"shed", "stuck"}:
             text = f"reports the posture {entry.report.posture}: it takes no work"
-            yield Item(mark="warn", subject=node, text=text, **opened)
+            yield Item(mark="warn", subject=node, text=text, url=url, label=label)
         if (failed := _apply_error(entry)) is not None:
             yield failed
 

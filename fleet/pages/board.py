@@ -13,7 +13,7 @@ from fleet.pages.dom import Cell
 from fleet.pages.figures import Figure, draw_figures
 from fleet.pages.query import ListQuery, Window, cut_window
 from fleet.services.index import NodeEntry
-from fleet.services.left import Departed
+from fleet.services.departed import Departed
 from fleet.services.picture import Picture
 from fleet.services.standing import Standings
 from runtime import facts
@@ -83,7 +83,7 @@ def draw_board(picture: Picture, query: ListQuery, departed: Sequence[Departed] 
         ),
         seats_total=seats_total(picture, nodes),
         turns_total=turns_total(picture, nodes),
-        departed=tuple(departed),
+        departed=tuple(gone for gone in departed if gone.node not in picture.index.nodes),
     )
 
 
@@ -128,7 +128,7 @@ def trouble_of(picture: Picture, entry: NodeEntry) -> int:
     return 4 if unsaid else 5
 
 
-_SORTS: Final[Mapping[str, Callable[[Picture, NodeEntry], object]]] = {
+_SORTS: Final[Mapping[str, Callable[[Picture, NodeEntry], str | int | datetime]]] = {
     "trouble": trouble_of,
     "id": lambda _, entry: entry.node,
     "seats": lambda _, entry: len(entry.seats),

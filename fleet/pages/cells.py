@@ -99,8 +99,6 @@ def presence(picture: Picture, entry: NodeEntry) -> Fact:
     if not told.is_known:
         held = facts.unknown(told.since, text="held for now", note="seen")
         return replace(held, note_moment=entry.renewed_at)
-    if entry.expires_at <= picture.now:
-        return lapsed(entry.expires_at)
     if picture.is_late(entry.lease):
         return facts.value(
             "late,",

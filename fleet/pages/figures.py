@@ -88,7 +88,9 @@ def behind(picture: Picture) -> Fact:
     entries = [picture.index.nodes[node] for node in picture.live_nodes]
     silent = [entry.node for entry in entries if entry.config is None]
     late = [
-        entry.node for entry in entries if entry.config and not is_current(entry.config, active)
+        entry.node
+        for entry in entries
+        if entry.config is not None and not is_current(entry.config, active)
     ]
     if silent:
         fact = facts.floor(len(late), f"{name_some(silent)} did not say")

@@ -12,7 +12,7 @@ from runtime.link import SourceState
 from runtime.moments import Clock
 
 SOURCE_WORDS: Final = {
-    "presences": "presence leases",
+    "nodes": "presence leases",
     "seats": "seat leases",
     "pauses": "seat pauses",
     "duties": "duty leases",

@@ -180,7 +180,9 @@ def _config_lines(picture: Picture, entry: NodeEntry, row: str) -> tuple[Line, .
         Line(key="Standing", fact=cells.config(picture, entry), id=f"{row}-config"),
         Line(
             key="Applied",
-            fact=cells.slow(_said(status.revision_id if status else None, mono=True), told),
+            fact=cells.slow(
+                _said(status.revision_id if status is not None else None, mono=True), told
+            ),
         ),
     ]
     if active is None or isinstance(active, Absent):

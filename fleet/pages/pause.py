@@ -108,11 +108,11 @@ def draw_standing(
     page = _about(picture, standing, author=author, request_id=request_id)
     return replace(
         page,
-        title=f"{handle} is paused" if stands else handle,
+        title=f"{handle} is paused" if stands is not None else handle,
         template="fleet/_standing.html",
         outcome=outcome,
-        record=record_lines(stands) if stands else (),
-        version=int(stands.revision) if stands else 0,
+        record=record_lines(stands) if stands is not None else (),
+        version=int(stands.revision) if stands is not None else 0,
         can_stop="stop" in offer and stands is not None and not stands.stop_running,
         can_resume="resume" in offer and stands is not None,
     )
@@ -121,23 +121,26 @@ def draw_standing(
 def _about(picture: Picture, standing: Standing, *, author: str, request_id: str) -> PausePage:
     told, seat = picture.seats, standing.seat
     is_agent = not standing.is_person and (seat is not None or standing.lease is not None)
+    has_page = seat is not None or standing.pause is not None
     turn = cells.quick(cells.quick(_turn(standing), picture.presences), told)
     return PausePage(
         title=standing.handle,
         template="fleet/_standing.html",
         handle=standing.handle,
-        seat_url=dom.seat_url(standing.handle) if seat or standing.pause else "/seats/",
+        seat_url=dom.seat_url(standing.handle) if has_page else "/seats/",
         author=author,
         request_id=request_id,
         role=seat.role if seat else "",
         holder=cells.quick(seat_cells.holder(standing), told) if is_agent else None,
-        since=cells.slow(_since(standing), told) if is_agent and standing.lease else None,
+        since=cells.slow(_since(standing), told)
+        if is_agent and standing.lease is not None
+        else None,
         turn=turn if is_agent else None,
     )
 
 
 def _since(standing: Standing) -> Fact:
-    at = standing.lease.acquired_at if standing.lease else None
+    at = standing.lease.acquired_at if standing.lease is not None else None
     return facts.value("", moment=at.as_datetime(), form="at") if at else facts.unsaid()
 
 

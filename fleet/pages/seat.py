@@ -61,7 +61,7 @@ def draw_seat(picture: Picture, handle: str, *, may_pause: bool) -> SeatPage | N
         state=facts.value("person", tone="quiet") if standing.is_person else state,
         banner=NO_BANNER if standing.is_person else seats_banner(picture),
         pause_banner=_pause_banner(picture, standing),
-        pause=_pause_lines(pause, picture) if pause else (),
+        pause=_pause_lines(pause, picture) if pause is not None else (),
         paused=cells.quick(seat_cells.paused(standing), picture.pauses),
         running=() if standing.is_person else _running_lines(picture, standing, row),
         ceilings=_ceiling_lines(standing),
@@ -143,7 +143,7 @@ def _running_lines(picture: Picture, standing: Standing, row: str) -> tuple[Line
 
 
 def _holder(standing: Standing) -> Fact:
-    if not standing.lease:
+    if standing.lease is None:
         return facts.none("nobody")
     return facts.value(standing.node, mono=True, link=node_url(standing.node))
 

@@ -79,14 +79,14 @@ def effect_words(standing: Standing) -> str:
 
 def holder(standing: Standing) -> Fact:
     """The node that holds it."""
-    if not standing.lease:
+    if standing.lease is None:
         return facts.none("nobody")
     return facts.value(standing.node, mono=True, link=node_url(standing.node))
 
 
 def held_since(standing: Standing) -> Fact:
     """When this tenure began; an older build's record does not say."""
-    if not standing.lease:
+    if standing.lease is None:
         return facts.none("not held")
     at = standing.lease.acquired_at
     if at is None:
@@ -97,7 +97,7 @@ def held_since(standing: Standing) -> Fact:
 
 def turn(standing: Standing) -> Fact:
     """None where the holder runs none at all; which seat runs one, nodes do not say."""
-    if not standing.lease:
+    if standing.lease is None:
         return facts.none()
     running = standing.holder.report.in_flight if standing.holder else None
     return facts.none() if running == 0 else facts.unsaid()

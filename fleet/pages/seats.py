@@ -152,21 +152,21 @@ def _has_text(standing: Standing, text: str) -> bool:
     words = [standing.handle, standing.node]
     if standing.seat:
         words += [standing.seat.name, standing.seat.role]
-    if standing.pause:
+    if standing.pause is not None:
         words += [standing.pause.reason, standing.pause.by]
     return any(text in word.lower() for word in words)
 
 
 def _held_since(standing: Standing) -> datetime:
-    at = standing.lease.acquired_at if standing.lease else None
+    at = standing.lease.acquired_at if standing.lease is not None else None
     return at.as_datetime() if at else _NEVER
 
 
 def _paused_at(standing: Standing) -> datetime:
-    return standing.pause.at.as_datetime() if standing.pause else _NEVER
+    return standing.pause.at.as_datetime() if standing.pause is not None else _NEVER
 
 
-_SORTS: Final[Mapping[str, Callable[[Standing], object]]] = {
+_SORTS: Final[Mapping[str, Callable[[Standing], str | int | datetime | tuple[bool, str]]]] = {
     "trouble": lambda standing: RANK[standing.word],
     "handle": lambda standing: standing.handle,
     "node": lambda standing: (standing.node == "", standing.node),
@@ -207,9 +207,9 @@ def choose_action(picture: Picture, standing: Standing, *, may_pause: bool) -> A
     """Pause or resume, or the reason why neither."""
     row = dom.row_id("seat", standing.handle)
     paused = standing.pause
-    version = int(paused.revision) if paused else 0
-    kind = "resume" if paused else "pause"
-    url = dom.resume_url(standing.handle) if paused else dom.pause_url(standing.handle)
+    version = int(paused.revision) if paused is not None else 0
+    kind = "resume" if paused is not None else "pause"
+    url = dom.resume_url(standing.handle) if paused is not None else dom.pause_url(standing.handle)
     refusal = ""
     if standing.is_person:
         kind, url, refusal = "none", "", "a person's seat cannot be paused"

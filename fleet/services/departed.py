@@ -34,14 +34,13 @@ def judge_departures(
     """Who was live before and is not now.
 
     Args:
-        before: the live nodes of an earlier listing that succeeded.
-        after: those of the present one.
+        before: the nodes of an earlier answer.
+        after: those of the present one; a node that came back as another process has not left.
         now: the moment of the present one.
     """
     gone = []
     for node, entry in before.items():
-        follower = after.get(node)
-        if follower is not None and follower.lease.owner == entry.lease.owner:
+        if node in after:
             continue
         has_lapsed = entry.expires_at <= now
         gone.append(

@@ -68,9 +68,10 @@ class Recorder:
         if not isinstance(presences, Known) or not isinstance(seats, Known):
             return ()
         index = join_records(presences.value, seats.value, (), ())
-        live = {node: entry for node, entry in index.nodes.items() if entry.expires_at > now}
-        gone = judge_departures(self._seen, live, now)
-        self._seen = {node: _remember(entry, self._seen.get(node)) for node, entry in live.items()}
+        gone = judge_departures(self._seen, index.nodes, now)
+        self._seen = {
+            node: _remember(entry, self._seen.get(node)) for node, entry in index.nodes.items()
+        }
         for departed in gone:
             remember(departed)
         return gone

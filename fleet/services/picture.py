@@ -64,9 +64,14 @@ def open_reading[T](reading: Reading[T]) -> Told[T]:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """One moment's knowledge. `now` is the server's clock."""
+    """One moment's knowledge.
+
+    `now` is the server's clock, which pages show ages by; `store_now` the store's, by which leases
+    are late or lapse.
+    """
 
     now: datetime
+    store_now: datetime
     this_node: str
     build: str
     company: Company | None
@@ -89,22 +94,21 @@ class Picture:
 
     @cached_property
     def live_nodes(self) -> tuple[str, ...]:
-        """Ids of the nodes whose lease has not lapsed at the moment it is judged for, sorted."""
-        moment = self.judged_at
-        return tuple(
-            node
-            for node, entry in self.index.nodes.items()
-            if entry.lease.expires_at.as_datetime() > moment
-        )
+        """Ids of the nodes with a presence lease, sorted.
+
+        A deadline that passed removes nobody by itself: the hub asks the leader, and drops the
+        record when the leader says that it is gone.
+        """
+        return tuple(self.index.nodes)
 
     @property
     def judged_at(self) -> datetime:
-        """The moment lateness and lapse are judged for: now, or that of the last listing.
+        """The moment lateness is judged for: now, or that of the last answer.
 
         A store that cannot be asked renews nothing here, so nobody is late on its account.
         """
         if self.presences.is_known or self.presences.as_of is None:
-            return self.now
+            return self.store_now
         return self.presences.as_of
 
     def heartbeat_of(self, lease: Lease) -> timedelta:

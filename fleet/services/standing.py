@@ -55,7 +55,7 @@ class Standing:
     @property
     def node(self) -> str:
         """The node id of the holder; empty when nobody holds it."""
-        return node_of(self.lease.owner) if self.lease else ""
+        return node_of(self.lease.owner) if self.lease is not None else ""
 
     @property
     def is_person(self) -> bool:
@@ -105,7 +105,7 @@ class Standings:
         seat = company.seat(handle) if company else None
         lease = index.seats.get(handle)
         pause = index.pauses.get(handle)
-        holder = index.nodes.get(node_of(lease.owner)) if lease else None
+        holder = index.nodes.get(node_of(lease.owner)) if lease is not None else None
         fit = self.placing.fits.get(handle, Fit.YES)
         return Standing(
             handle=handle,

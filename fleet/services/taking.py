@@ -15,8 +15,11 @@ from runtime import hub
 def take_picture(now: datetime | None = None) -> Picture:
     """The hub's projections as they stand. Asks no store; one row of the node's database."""
     left.recorder.ensure_started()
+    moment = now or datetime.now(UTC)
+    stored = hub.start().probe.now()
     return Picture(
-        now=now or datetime.now(UTC),
+        now=moment,
+        store_now=stored.as_datetime() if stored is not None else moment,
         this_node=settings.NODE_ID,
         build=settings.BUILD,
         company=company.services.current(),
