@@ -132,6 +132,16 @@ def refuse(request: HttpRequest, permission: Permission) -> HttpResponse:
     return render(request, "403.html", context, status=403)
 
 
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The page of a form that did not come from a page of ours, status 403."""
+    del reason
+    sentence = (
+        "This form did not come from a page of this site, or that page is older than your "
+        "sign-in. Nothing was changed: go back, reload the page and send it again."
+    )
+    return render(request, "403.html", {"exception": sentence}, status=403)
+
+
 def send_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Send the reader to sign-in and back here; what was typed into a form travels along."""
     address = f"{settings.LOGIN_URL}?{urlencode({'next': _return_address(request)})}"

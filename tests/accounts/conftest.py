@@ -19,7 +19,9 @@ def _cheap_hashes(settings: Settings) -> None:
 @pytest.fixture(autouse=True)
 def _plain_frame(settings: Settings) -> None:
     templates = copy.deepcopy(settings.TEMPLATES)
-    templates[0]["OPTIONS"]["context_processors"].append("tests.support.plain_frame.frame")
+    options = templates[0]["OPTIONS"]
+    others = [name for name in options["context_processors"] if not name.startswith("fleet.")]
+    options["context_processors"] = [*others, "tests.support.plain_frame.frame"]
     settings.TEMPLATES = templates
 
 

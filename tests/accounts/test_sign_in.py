@@ -147,7 +147,22 @@ def test_odd_names_are_a_wrong_pair_and_shown_as_text(viewer: Person, name: str)
 
 def test_a_sign_in_without_the_page_s_own_token_is_refused(viewer: Person) -> None:
     client = Client(enforce_csrf_checks=True)
-    assert attempt(client, "vic", PASSWORD)[0] == 403
+    status, page = attempt(client, "vic", PASSWORD)
+    assert status == 403
+    assert "This form did not come from a page of this site" in page
+
+
+def test_a_page_lets_its_own_forms_say_where_they_come_from(viewer: Person) -> None:
+    # Under `no-referrer` a browser sends `Origin: null`, and every form here would be refused.
+    assert Client().get("/sign-in/").headers["Referrer-Policy"] == "same-origin"
+    for origin, status in (("http://testserver", 302), ("null", 403), ("http://evil.example", 403)):
+        client = Client(enforce_csrf_checks=True)
+        page = client.get("/sign-in/").content.decode()
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token is not None
+        typed = {"username": "vic", "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
+        answer = client.post("/sign-in/", typed, headers={"Origin": origin})
+        assert answer.status_code == status
 
 
 def test_a_session_ended_before_its_time_is_said_to_be(viewer: Person) -> None:

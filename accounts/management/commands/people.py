@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any, ClassVar, Final, override
+from typing import Any, Final, override
 from urllib.parse import quote
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     """List, add, reset, remove. Exit code 0 when it was done, 1 otherwise."""
 
     help = "People who may sign in: list, add, reset, remove."
-    requires_system_checks: ClassVar[tuple[str, ...]] = ()
+    requires_system_checks = ()
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
