@@ -22,7 +22,7 @@ from coordination.contract.answers import Absent
 from coordination.contract.store import Store
 from tests.contract.cases import Scope, Tally
 from tests.contract.observing import observed
-from tests.contract.terms import AGE, MARGIN, NODE, SEAT, WORKER
+from tests.contract.terms import AGE, MARGIN, NODE, SEAT, WINDOW, WORKER
 
 
 @dataclass(kw_only=True)
@@ -72,6 +72,7 @@ class Backend(ABC):
 
     async def lapse(self, ttl: timedelta) -> None:
         """Let a lease claimed for this long lapse, on the store's clock."""
+        assert self.can_move_clock or ttl <= WINDOW, "real time lapses SHORT and WINDOW leases only"
         await self.advance(ttl + MARGIN)
 
 

@@ -139,6 +139,8 @@ async def test_a_hint_is_in_the_answer_the_read_and_the_hints_of_its_node(store:
     assert (await standing(store, CEO)).hint == "node-a"
     assert await store.leases.hints(SEAT, "node-a") == (CEO,)
     assert await store.leases.hints(SEAT, "node-b") == ()
+    assert (await claim(store, CEO, A)).hint == "node-a", "a re-claim without a hint keeps it"
+    assert await store.leases.hints(SEAT, "node-a") == (CEO,)
 
 
 @case("RDM-12")

@@ -144,12 +144,12 @@ async def test_a_listing_cancelled_at_its_first_delivery_leaves_no_consumer(
 async def test_a_listing_that_cannot_finish_names_itself_not_only_its_bucket(
     wired: BrokerBackend,
 ) -> None:
-    await wired.open()
+    (store,) = await wired.open()
     bucket, wire = wired.bucket("positions"), wired.wires[0]
-    await filled(bucket, floor=b"1")
+    await bucket.put("floor.tracker", b"1")
     wire.keepers.append(lambda frame: False)
     listing = asyncio.ensure_future(bucket.listing("floor.>", what="trim floors"))
-    await asyncio.sleep(0)
+    await eventually(lambda: wire.withheld > 0, within=5, why="the pass is under way")
     await wired.make_unreachable()
     with pytest.raises(Unavailable, match="trim floors"):
         await listing
@@ -157,9 +157,12 @@ async def test_a_listing_that_cannot_finish_names_itself_not_only_its_bucket(
         await bucket.listing("floor.>", what="trim floors")
     with pytest.raises(Unavailable, match="trim floors"):
         await bucket.watch("floor.>", what="trim floors")
-    wire.keepers.clear()
     await wired.heal()
-    assert (await bucket.listing("floor.>", what="trim floors")).entries == ()
+    listing = asyncio.ensure_future(bucket.listing("floor.>", what="trim floors"))
+    await eventually(lambda: wire.withheld > 1, within=5, why="the pass is under way")
+    await store.close()
+    with pytest.raises(Unavailable, match="trim floors"):
+        await listing
 
 
 @case("LST-07", scope="kv")

@@ -59,6 +59,7 @@ class Wire:
     port: int = 0
     sent: Counter[str] = field(default_factory=Counter)  # publishes and requests, by subject
     deliveries: int = 0  # stream messages that reached the client
+    withheld: int = 0  # and those that did not
     answerers: list[Answerer] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
     _server: asyncio.Server | None = None
@@ -197,6 +198,7 @@ class _Link:
         if frame.reply.startswith("$JS.ACK."):
             if not all(keeper(frame) for keeper in tuple(self.wire.keepers)):
                 self.withheld[sid] += 1
+                self.wire.withheld += 1
                 return None
             self.wire.deliveries += 1
             frame.args[2] = _renumber(frame.reply, self.withheld[sid]).encode()
