@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
@@ -35,7 +34,7 @@ def ask(
     return Client().generic(method, path, data, content_type=kind, headers=headers)
 
 
-def no(response: HttpResponse) -> tuple[int, str]:
+def no(response: Any) -> tuple[int, str]:
     """Status and code of a refusal, whose detail must be a sentence."""
     body = json.loads(response.content)
     assert body["detail"].endswith(".") or body["error"] in ("invalid", "unreadable_body"), body
