@@ -122,11 +122,12 @@ class Portal:
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_WITHIN.total_seconds())
         for closer in reversed(self._closers):
-            try:
-                async with asyncio.timeout(CLOSE_WITHIN.total_seconds()):
-                    await closer()
-            except (Unavailable, TimeoutError, OSError):
-                _log.warning("portal_closer_failed", exc_info=True)
+            closing = asyncio.ensure_future(closer())
+            await asyncio.wait((closing,), timeout=CLOSE_WITHIN.total_seconds())
+            if not closing.done():
+                _log.warning("closer_too_slow closer=%s", closer)
+            elif not closing.cancelled() and (fault := closing.exception()) is not None:
+                _log.error("closer_failed closer=%s", closer, exc_info=fault)
         others = asyncio.all_tasks(self.loop) - {asyncio.current_task()}
         for other in others:
             other.cancel()
