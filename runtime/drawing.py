@@ -26,8 +26,8 @@ TONES: Final = {
 }
 """The ink a mark brings when the fact names none: ordinary states stay in ordinary ink."""
 
-# C0, C1 and DEL; bidirectional and other invisible formatting; lone surrogates (no UTF-8 form); tags.
-# ZWJ and ZWNJ stay: scripts and emoji need them.
+# C0, C1 and DEL; bidirectional and other invisible formatting; lone surrogates (no UTF-8 form);
+# tags. ZWJ and ZWNJ stay: scripts and emoji need them.
 _UNSEEN: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -53,15 +53,19 @@ def safe_text(text: str) -> str:
 
 def draw_symbol(name: str) -> SafeString:
     """A shape of ``templates/_symbols.html``; decoration, so a word always stands beside it."""
-    return mark_safe(f'<svg class="i i-{escape(name)}" aria-hidden="true"><use href="#s-{escape(name)}"/></svg>')
+    return mark_safe(
+        f'<svg class="i i-{escape(name)}" aria-hidden="true"><use href="#s-{escape(name)}"/></svg>'
+    )
 
 
 def draw_moment(at: datetime, clock: Clock, form: str = "ago") -> SafeString:
-    """A ``<time>`` in the given form; its title is the exact moment, and the browser keeps it true."""
+    """A ``<time>`` in the given form, titled with the exact moment; the browser keeps it true."""
     stamp = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     title = "" if form == "full" else f' title="{moment_words(at, "full", clock)}"'
     kind = "" if form == "ago" else f' data-form="{escape(form)}"'
-    return mark_safe(f'<time datetime="{stamp}"{kind}{title}>{moment_words(at, form, clock)}</time>')
+    return mark_safe(
+        f'<time datetime="{stamp}"{kind}{title}>{moment_words(at, form, clock)}</time>'
+    )
 
 
 def draw_status(mark: str, word: str, tone: str = "") -> SafeString:
@@ -96,7 +100,9 @@ def draw_fact(fact: Fact, *, clock: Clock, id: str = "", setting: str = "cell") 
     if note or setting == "figure":
         words = f'{words} <span class="f-note">{note}</span>'
     ident = f' id="{escape(id)}"' if id else ""
-    return mark_safe(f'<span class="{classes}"{ident} data-fact="{fact.state.value}">{words}</span>')
+    return mark_safe(
+        f'<span class="{classes}"{ident} data-fact="{fact.state.value}">{words}</span>'
+    )
 
 
 type Parts = tuple[str, str, str]
@@ -113,7 +119,7 @@ def _bdi(text: str, fact: Fact) -> str:
     if not text:
         return ""
     title = f' title="{escape(fact.exact)}"' if fact.exact else ""
-    drawn = f'<bdi{" class=mono" if fact.mono else ""}{title}>{safe_text(text)}</bdi>'
+    drawn = f"<bdi{' class=mono' if fact.mono else ''}{title}>{safe_text(text)}</bdi>"
     return f'<a href="{escape(fact.link)}">{drawn}</a>' if fact.link else drawn
 
 
@@ -141,16 +147,22 @@ def _said(fact: Fact, clock: Clock, setting: str) -> Parts:
 
 def _unsaid(fact: Fact, clock: Clock, setting: str) -> Parts:
     del clock, setting
-    return "", '<span class="dash" aria-hidden="true">—</span>', safe_text(fact.note or "did not say")
+    return (
+        "",
+        '<span class="dash" aria-hidden="true">—</span>',
+        safe_text(fact.note or "did not say"),
+    )
 
 
 def _unknown(fact: Fact, clock: Clock, setting: str) -> Parts:
-    since = f"since {draw_moment(fact.since, clock, 'at')}" if fact.since else ""
-    last = ""
+    since: str = f"since {draw_moment(fact.since, clock, 'at')}" if fact.since else ""
+    last: str = ""
     if fact.note or fact.note_moment:
         last = _second_line(fact, clock, setting)
     elif fact.last:
-        at = f"at {draw_moment(fact.as_of, clock, 'at')}" if fact.as_of and setting != "cell" else ""
+        at = (
+            f"at {draw_moment(fact.as_of, clock, 'at')}" if fact.as_of and setting != "cell" else ""
+        )
         last = _join(f'last <span class="k">known</span> <bdi>{safe_text(fact.last)}</bdi>', at)
     if fact.text:
         said = f'<span class="vh">could not be asked:</span> {_bdi(fact.text, fact)}'
@@ -158,7 +170,11 @@ def _unknown(fact: Fact, clock: Clock, setting: str) -> Parts:
         said = f'<span class="vh">could not be asked</span> {since}'
         since = ""
     else:
-        said = "could not be asked," if setting == "inline" and (last or since) else "could not be asked"
+        said = (
+            "could not be asked,"
+            if setting == "inline" and (last or since)
+            else "could not be asked"
+        )
     return _mark("unknown"), f'<span class="w">{said}</span>', last or since
 
 
@@ -168,6 +184,7 @@ def _stale(fact: Fact, clock: Clock, setting: str) -> Parts:
     ago = draw_moment(fact.as_of, clock, "ago")
     full = f"as of {draw_moment(fact.as_of, clock, 'at')}, {ago}"
     second = _second_line(fact, clock, setting)
+    note: str
     if setting == "inline":
         note = ago
     elif fact.brief or second:

@@ -95,7 +95,9 @@ def moment_words(at: datetime, form: str, clock: Clock) -> str:
     if form == "ago":
         age = clock.now - at
         if age < timedelta():
-            return f"in {span_words(-age, fine=False)}" if age < -timedelta(seconds=1) else "0 s ago"
+            return (
+                f"in {span_words(-age, fine=False)}" if age < -timedelta(seconds=1) else "0 s ago"
+            )
         return f"{span_words(age, fine=False)} ago"
     if form == "span":
         return span_words(clock.now - at)
@@ -106,7 +108,8 @@ def moment_words(at: datetime, form: str, clock: Clock) -> str:
         return f"in {span_words(left)}"
     local = at.astimezone(clock.zone)
     if form == "full":
-        return f"{local.day} {MONTHS[local.month - 1]} {local.year}, {local:%H:%M:%S} {offset_of(local)}"
+        day = f"{local.day} {MONTHS[local.month - 1]} {local.year}"
+        return f"{day}, {local:%H:%M:%S} {offset_of(local)}"
     return _at_words(local, clock.now.astimezone(clock.zone))
 
 

@@ -39,7 +39,7 @@ function local(at, zone) {
   const parts = {};
   for (const { type, value } of formats[zone].formatToParts(at)) parts[type] = value;
   const { year, month, day, hour, minute, second } = parts;
-  const shift = Math.round((Date.UTC(year, month - 1, day, hour, minute) - at) / 60000);
+  const shift = Math.round((Date.UTC(year, month - 1, day, hour, minute, second) - at) / 60000);
   const size = Math.abs(shift), rest = size % 60;
   parts.offset = shift ? `UTC${shift < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest ? `:${rest}` : ""}` : "UTC";
   parts.date = `${day} ${MONTHS[month - 1]}`;

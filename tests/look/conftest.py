@@ -30,22 +30,9 @@ POLICY = "; ".join(
     + [f"{kind}-src 'self'" for kind in ("script", "style", "font", "img", "connect")]
     + ["form-action 'self'"]
 )
-
-SAMPLE = """{% extends "base.html" %}{% load facts %}
-{% block title %}Seats{% endblock %}{% block heading %}Seats{% endblock %}
-{% block content %}<section class="panel" id="seats" data-topic="seats">
-<table class="data"><caption class="vh">Seats</caption><thead><tr><th>Seat</th><th>State</th><th>Act</th></tr></thead>
-<tbody>{% for seat, state, cell in lines %}<tr id="seat-{{ seat }}" data-row><th scope="row"><a href="/seats/{{ seat }}/">{{ seat }}</a></th>
-<td>{% fact state id=cell %}</td>
-<td><a class="button" id="pause-{{ seat }}" href="/seats/pause/?handle={{ seat }}" data-dialog data-act="pause">Pause</a></td></tr>{% endfor %}</tbody></table>
-</section><input class="input" id="find" data-search aria-label="Find">{% endblock %}"""
-
-FORM = """{% extends "base.html" %}{% load facts %}{% block heading %}Pause{% endblock %}
-{% block content %}<section class="panel page-form" data-form-region><div class="sheet-head"><h2 id="sheet-title">Pause ada</h2></div>
-<form class="sheet-body form" method="post" action="/seats/pause/?handle=ada"><div class="field"><label for="reason">Reason</label>
-<textarea class="input" id="reason" name="reason" maxlength="500" data-count="counter"></textarea><p class="counter" id="counter"></p></div>
-<p id="outcome">{{ outcome }}</p>
-<div class="sheet-foot"><a class="button" href="/seats/" data-close>Cancel</a><button class="button primary" data-busy="Pausing…">Pause ada</button></div></form></section>{% endblock %}"""
+PAGES = Path(__file__).parent / "pages"
+SAMPLE = (PAGES / "seats.html").read_text()
+FORM = (PAGES / "pause.html").read_text()
 
 
 type Answer = tuple[int, dict[str, str], str] | None
@@ -173,7 +160,9 @@ class Door(BaseHTTPRequestHandler):
 
     def write(self, status: int, headers: dict[str, str], body: bytes) -> None:
         self.send_response(status)
-        for name, value in ({"Content-Type": "text/html", "Content-Length": str(len(body))} | headers).items():
+        for name, value in (
+            {"Content-Type": "text/html", "Content-Length": str(len(body))} | headers
+        ).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

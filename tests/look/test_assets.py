@@ -1,4 +1,4 @@
-"""What the browser is given: within its budget, under a policy without inline code, all parts there."""
+"""What the browser is given: within its budget, without inline code, all its parts there."""
 
 import gzip
 import re

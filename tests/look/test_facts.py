@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
+from typing import override
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -40,9 +41,11 @@ class Words(HTMLParser):
         self.ids: list[str] = []
         self.feed(html)
 
+    @override
     def handle_data(self, data: str) -> None:
         self.words.append(data)
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = dict(attrs)
         self.states += [str(named["data-fact"])] if "data-fact" in named else []

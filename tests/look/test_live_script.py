@@ -1,17 +1,25 @@
 """The page's own scripts, in a real browser: what they show when frames, gaps and silence come."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import expect
 
 from runtime import facts
+from runtime.moments import Clock, moment_words
 from tests.look.conftest import FORM, SAMPLE, Answer, Stage
 
 pytestmark = pytest.mark.browser
 
 PAUSED = facts.value("stopped, paused", "turn still running", mark="paused", tone="warn")
 
+SET_CLOCK = """now => {
+  Object.assign(document.documentElement.dataset, { tz: "company", companyZone: "Asia/Kolkata" });
+  performance.now = () => 0;
+  crewlet.setClock(now);
+}"""
+SAY_MOMENT = "([iso, form]) => crewlet.words(iso, form)"
 REFUSE = """() => {
   window.WebSocket = class {
     constructor() { setTimeout(() => this.onclose({ code: 1006 })); }
@@ -95,9 +103,7 @@ def test_a_socket_that_is_cut_and_refused_turns_to_polling_and_keeps_reading(sta
     stage.page.evaluate(REFUSE)
     stage.sockets[-1].close(code=1006)
     expect(stage.page.locator("#chip")).to_have_attribute("data-reading", "disconnected")
-    expect(stage.page.locator("#chip")).to_have_attribute(
-        "data-reading", "polling", timeout=15_000
-    )
+    expect(stage.page.locator("#chip")).to_have_attribute("data-reading", "polling", timeout=15_000)
     expect(stage.page.locator("#state-ada")).to_contain_text("stopped, paused")
 
 
@@ -199,6 +205,20 @@ def test_keys_are_silent_in_fields_and_when_switched_off(stage: Stage) -> None:
     stage.page.locator("#content").focus()
     stage.page.keyboard.press("?")
     expect(stage.page.locator("#keys")).to_be_hidden()
+
+
+def test_the_browser_speaks_of_moments_in_the_words_of_the_server(stage: Stage) -> None:
+    ages = (-200_000, -7_740, -125, -11, 0, 6, 59, 61, 599, 601, 3_599, 3_600, 7_740, 86_400)
+    zone = ZoneInfo("Asia/Kolkata")
+    now = datetime(2026, 3, 29, 0, 59, 30, tzinfo=UTC)
+    clock = Clock(now=now, mode="company", company=zone)
+    stage.page.clock.set_fixed_time(now)
+    stage.page.evaluate(SET_CLOCK, now.isoformat())
+    for age in (*ages, 86_400 * 12, 86_400 * 400):
+        for form in ("ago", "span", "in", "at", "full"):
+            at = now - timedelta(seconds=age)
+            said = stage.page.evaluate(SAY_MOMENT, [at.isoformat(), form])
+            assert said == moment_words(at, form, clock), (age, form)
 
 
 def test_times_are_told_in_the_zone_that_is_chosen(stage: Stage) -> None:
