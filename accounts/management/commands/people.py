@@ -2,21 +2,43 @@
 
 import json
 import sys
-from typing import Any, Final, override
+from datetime import datetime
+from typing import Any, override
 from urllib.parse import quote
 
+import msgspec
 from django.core.management.base import BaseCommand, CommandParser
 
+from runtime import operator_client
 from runtime.access import Role
-from runtime.operator_client import OperatorClient
+from runtime.operator_client import NotReached, Reply
 
-type Answer = dict[str, Any]
 
-OK: Final = range(200, 300)
+class Person(msgspec.Struct, kw_only=True):
+    """One row of the list."""
+
+    name: str
+    role: str
+    access: str
+    display_name: str
+
+
+class People(msgspec.Struct):
+    """The answer to `list`."""
+
+    people: list[Person]
+
+
+class Link(msgspec.Struct, kw_only=True):
+    """The answer to `add` and `reset`."""
+
+    name: str
+    link: str
+    expires_at: datetime
 
 
 class Command(BaseCommand):
-    """List, add, reset, remove. Exit code 0 when it was done, 1 otherwise."""
+    """List, add, reset, remove. Exit code 0 when the node did it, 1 otherwise."""
 
     help = "People who may sign in: list, add, reset, remove."
     requires_system_checks = ()
@@ -38,45 +60,52 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *_args: Any, **options: Any) -> None:
-        status, answer = self._ask(options)
-        if options["json"]:
-            self.stdout.write(json.dumps(answer, indent=2, sort_keys=True))
-        elif status in OK:
-            self._tell(options["act"], answer)
-        if status not in OK:
-            sentence = answer.get("detail") or answer.get("error") or f"status {status}"
-            self.stderr.write(f"Nothing was changed: {sentence}")
+        try:
+            reply = _ask(options)
+        except NotReached as fault:
+            self.stderr.write(str(fault))
             sys.exit(1)
+        if options["json"]:
+            self.stdout.write(json.dumps(reply.data, indent=2, sort_keys=True))
+        elif reply.is_ok:
+            self.stdout.write(_told(options["act"], options.get("name", ""), reply))
+        if not reply.is_ok:
+            self.stderr.write(reply.problem)
+            sys.exit(reply.exit_code)
 
-    def _ask(self, options: dict[str, Any]) -> tuple[int, Answer]:
-        client = OperatorClient.from_environment()
-        path = f"/api/people/{quote(options.get('name') or '', safe='')}"
-        match options["act"]:
-            case "list":
-                return client.request("GET", "/api/people", None)
-            case "add":
-                body = {key: options[key] for key in ("name", "display_name", "role")}
-                return client.request("POST", "/api/people", body)
-            case "reset":
-                return client.request("POST", f"{path}/reset", None)
-            case _:
-                return client.request("DELETE", path, None)
 
-    def _tell(self, act: str, answer: Answer) -> None:
-        if act == "list":
-            self._tell_list(answer["people"])
-        elif act == "remove":
-            self.stdout.write(f"Removed {answer['name']}; their sessions have ended.")
-        else:
-            self.stdout.write(
-                f"{answer['name']} sets a password here, once, until {answer['expires_at']}:"
-            )
-            self.stdout.write(answer["link"])
+def _ask(options: dict[str, Any]) -> Reply:
+    path = f"/api/people/{quote(options.get('name') or '', safe='')}"
+    match options["act"]:
+        case "list":
+            return operator_client.request("GET", "/api/people")
+        case "add":
+            body = {key: str(options[key]) for key in ("name", "display_name", "role")}
+            return operator_client.request("POST", "/api/people", {**body})
+        case "reset":
+            return operator_client.request("POST", f"{path}/reset")
+        case _:
+            return operator_client.request("DELETE", path)
 
-    def _tell_list(self, people: list[Answer]) -> None:
-        rows = [("NAME", "ROLE", "ACCESS", "DISPLAY NAME")]
-        rows += [(p["name"], p["role"], p["access"], p["display_name"]) for p in people]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        for *columns, last in rows:
-            cells = [text.ljust(width) for text, width in zip(columns, widths, strict=True)]
-            self.stdout.write("  ".join([*cells, last]))
+
+def _told(act: str, name: str, reply: Reply) -> str:
+    match act:
+        case "list":
+            return _table(msgspec.convert(reply.data, People).people)
+        case "remove":
+            return f"Removed {name}, who is signed out everywhere."
+        case _:
+            issued = msgspec.convert(reply.data, Link)
+            until = f"{issued.expires_at:%Y-%m-%d %H:%M} UTC"
+            return f"{issued.name} sets a password here, once, until {until}:\n{issued.link}"
+
+
+def _table(people: list[Person]) -> str:
+    rows = [("NAME", "ROLE", "ACCESS", "DISPLAY NAME")]
+    rows += [(one.name, one.role, one.access, one.display_name) for one in people]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = []
+    for *columns, last in rows:
+        cells = [text.ljust(width) for text, width in zip(columns, widths, strict=True)]
+        lines.append("  ".join([*cells, last]))
+    return "\n".join(lines)
