@@ -38,6 +38,21 @@ async def test_a_renewal_whose_acknowledgement_was_lost_is_settled_by_the_next(
     assert isinstance(await store.leases.renew(lease, ttl=AGE), Renewed)
 
 
+@pytest.mark.parametrize("next_owner", [ME, PEER])
+async def test_a_tenure_already_ended_when_it_is_read_back_is_not_granted(
+    store: FaultyStore, peer: SlotStore, next_owner: Owner
+) -> None:
+    reading_back = store.faults.hold(Verb.READ, bucket="leases", nth=2)
+    call = asyncio.create_task(store.leases.acquire(CEO, owner=ME, ttl=AGE))
+    await reading_back.reached.wait()
+    tenure = await peer.leases.get(CEO)
+    assert not isinstance(tenure, Absent)
+    await peer.leases.release(tenure)
+    assert (await claim(peer, next_owner)).epoch == 2
+    reading_back.release()
+    assert await call == Refused(because=RefusedReason.HELD)
+
+
 async def test_a_lease_of_the_whole_age_ends_with_its_key(
     store: FaultyStore, clock: ManualClock
 ) -> None:

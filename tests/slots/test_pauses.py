@@ -68,7 +68,14 @@ async def test_a_pause_without_a_request_id_is_never_taken_for_anothers(
     assert isinstance(await store.pauses.create(pause(request_id="")), Exists)
 
 
-async def test_a_request_id_that_paused_one_seat_pauses_no_other(store: FaultyStore) -> None:
+@pytest.mark.parametrize("was_paused_before", [False, True])
+async def test_a_request_id_that_paused_one_seat_pauses_no_other(
+    store: FaultyStore, was_paused_before: bool
+) -> None:
+    if was_paused_before:
+        earlier = await store.pauses.create(pause("qa", request_id="op-0"))
+        assert isinstance(earlier, Created)
+        await store.pauses.lift("qa", earlier.version)
     await paused(store)
     with pytest.raises(InvalidRequest):
         await store.pauses.create(pause("qa"))
