@@ -9,7 +9,6 @@ let opener = null, row = null, formUrl = "", typed = false, sending = false;
 const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 const path = (url) => new URL(url, location).pathname;
 const formOf = (doc) => $("[data-form-region]", doc);
-// The sentences stand in base.html, with the other words.
 function notice(form, id, ...more) {
   const box = $(id).content.firstElementChild.cloneNode(true);
   box.append(...more);
@@ -42,7 +41,7 @@ document.addEventListener("crewlet:changed", ({ detail }) => {
 });
 
 function inert(form, on, button) {
-  for (const each of $$("button", form)) each.ariaDisabled = on;
+  for (const each of form.elements) if (each.localName === "button") each.ariaDisabled = on;
   if (!button?.dataset.busy) return;
   button.dataset.word ||= button.textContent;
   button.textContent = on ? button.dataset.busy : button.dataset.word;

@@ -1,6 +1,6 @@
 /* The page stays true. No frame is relied on: a gap, a reconnect or a poll reads the regions again. */
 const { $, $$, make, setClock, draw, words, time, selected } = crewlet;
-const { page, subject } = document.documentElement.dataset;
+const { page, subject, now: loadedAt } = document.documentElement.dataset;
 const title = document.title;
 const SILENCE = 11000, POLL = 15000, IDLE = 5000, HIDDEN = 300000, HEALTHY = 60000, SAY = 5000;
 const clock = () => performance.now();
@@ -53,9 +53,9 @@ function morph(old, fresh) {
   if (old.localName === "time") return draw(old);
   let cursor = old.firstChild;
   for (const child of [...fresh.childNodes]) {
-    const same = cursor && cursor.nodeName === child.nodeName && (cursor.id || "") === (child.id || "");
-    const match = same ? cursor : child.id && $(`:scope > #${CSS.escape(child.id)}`, old);
-    if (!match) {
+    const kin = (node) => node?.nodeName === child.nodeName && (node.id || "") === (child.id || "");
+    const same = kin(cursor), match = same ? cursor : child.id && $(`:scope > #${CSS.escape(child.id)}`, old);
+    if (!kin(match)) {
       old.insertBefore(child, cursor);
       if (child.nodeType === 1) draw(child);
       continue;
@@ -90,7 +90,7 @@ addEventListener("animationend", ({ target }) => target.classList.remove("change
 
 /* Rows that come, go or move wait for the reader; cells do not. */
 const revs = {}, waiting = new Set();
-let frozen = false, movedAt = clock(), reading = null;
+let frozen = false, movedAt = clock(), reading = null, missed = [];
 function orderHeld() {
   const focus = document.activeElement;
   return frozen || $("dialog[open]") || $(MENUS) || $$("[data-topic]").some((region) => $("table:hover, :checked", region) ||
@@ -111,6 +111,7 @@ function settled() {
   showWaiting();
 }
 function refresh(force = false) {
+  missed = reading ? missed : [];
   reading ||= reread(force).finally(() => { reading = null; });
   return reading;
 }
@@ -128,6 +129,8 @@ async function reread(force) {
     for (const fact of $$("[data-fact][id]", doc)) if (!fact.closest("[data-topic]")) patch(fact.id, fact);
   }
   if (force || !orderHeld()) settled();
+  // What came while the page was under way may be newer than it.
+  for (const frame of missed) if (frame.cells) FRAMES.cells({ ...frame, say: "" });
 }
 function region(old, fresh, force) {
   if (!old || !fresh) return;
@@ -140,7 +143,6 @@ function region(old, fresh, force) {
   rows({ appeared: after.filter((id) => !before.includes(id)), left: before.filter((id) => !after.includes(id)) });
   for (const part of $$("[data-fact][id], .banner[id], [data-cell][id]", fresh)) patch(part.id, part);
 }
-// When nothing answers, the chip says so; the rows keep waiting.
 const again = (force) => refresh(force).catch(() => { pollAt = -POLL; });
 async function applyPending() {
   settled();
@@ -155,7 +157,6 @@ function freeze() {
 }
 for (const name of ["pointermove", "keydown", "scroll"]) addEventListener(name, () => { movedAt = clock(); }, { passive: true });
 
-/* The chip. */
 const READINGS = { live: ["ok", "Live"], polling: ["half", "Polling"], store: ["diamond", "Store not answering"], disconnected: ["cross", "Disconnected"] };
 let state = "loaded", store = {}, retryAt = 0;
 const small = (text) => make("span", { className: "k" }, text);
@@ -183,12 +184,11 @@ function drawChip() {
   const fresh = make("span", {}, ...chipNote(reading)), box = $("[data-chip-note]");
   if (box.textContent !== fresh.textContent) box.replaceChildren(...fresh.childNodes);
 }
-function drawSources(sources = []) {
-  $("[data-sources]")?.replaceChildren(...sources.map(({ name, state: word, answered_at: at }) =>
+function drawSources(sources) {
+  if (sources) $("[data-sources]").replaceChildren(...sources.map(({ name, state: word, answered_at: at }) =>
     make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, ...(at ? [word === "live" ? "" : "last ", time(at)] : ["never answered"])))));
 }
 
-/* The socket. */
 let socket = null, fails = 0, timer = 0, heardAt = 0, openedAt = 0, hiddenAt = 0, pollAt = -POLL, ended = false, opened = false;
 const FRAMES = {
   clock(frame) {
@@ -207,6 +207,7 @@ const FRAMES = {
   resync: () => again(),
 };
 function receive(frame) {
+  if (reading) missed.push(frame);
   FRAMES[frame.kind]?.(frame);
   heardAt = clock();
   state = "live";
@@ -223,7 +224,7 @@ function connect() {
   socket = mine;
   mine.onopen = () => {
     openedAt = heardAt = clock();
-    mine.send(JSON.stringify({ kind: "hello", page, subject, query: location.search.slice(1) }));
+    mine.send(JSON.stringify({ kind: "hello", page, subject, query: location.search.slice(1), made_at: opened ? "" : loadedAt }));
     for (const topic of Object.keys(revs)) delete revs[topic];
     if (opened) again();
     opened = true;

@@ -44,7 +44,10 @@ def test_a_cell_is_patched_in_place_under_the_strict_policy(
 def test_the_hello_names_the_page(stage: Stage) -> None:
     stage.clock()
     expect(stage.page.locator("#chip")).to_have_attribute("data-reading", "live")
-    assert stage.hellos == [{"kind": "hello", "page": "seats", "subject": "", "query": ""}]
+    hello = stage.hellos[0]
+    made_at = datetime.fromisoformat(str(hello.pop("made_at")))
+    assert datetime.now(UTC) - made_at < timedelta(seconds=30)
+    assert hello == {"kind": "hello", "page": "seats", "subject": "", "query": ""}
 
 
 def test_focus_stays_on_a_link_whose_cell_is_patched(stage: Stage) -> None:
