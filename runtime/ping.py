@@ -5,7 +5,7 @@ A Unix socket: `ping` and a newline in, `ok` and a newline out.
 
 import asyncio
 import contextlib
-import logging
+import socket
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +14,6 @@ from runtime import portal
 ASK: Final = b"ping\n"
 ANSWER: Final = b"ok\n"
 ASK_WITHIN: Final = 5.0  # seconds a connection may take to ask
-
-_log = logging.getLogger("crewlet.ping")
 
 
 def serve(path: Path) -> None:
@@ -29,15 +27,26 @@ def serve(path: Path) -> None:
 
 async def run(path: Path) -> None:
     """Answer until cancelled; on the loop. The file is made anew and removed at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    server = await asyncio.start_unix_server(_answer, str(path))
+    server = await asyncio.start_unix_server(_answer, sock=_listen(path))
     try:
-        path.chmod(0o600)
         await server.serve_forever()
     finally:
         server.close()
-        path.unlink(missing_ok=True)
+        _remove(path)
+
+
+def _listen(path: Path) -> socket.socket:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    path.chmod(0o600)
+    listener.setblocking(False)
+    return listener
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
