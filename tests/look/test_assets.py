@@ -23,8 +23,17 @@ def test_the_styles_stay_within_twenty_kilobytes_compressed() -> None:
     assert sum(packed(path) for path in (ROOT / "static" / "css").glob("*.css")) <= 20 * KIB
 
 
-def test_our_scripts_stay_within_ten_kilobytes_compressed() -> None:
-    assert sum(packed(path) for path in SCRIPTS) <= 10 * KIB
+@pytest.mark.parametrize("page", ["base.html", "bare.html"])
+def test_our_scripts_on_a_page_stay_within_ten_kilobytes_compressed(page: str) -> None:
+    text = (ROOT / "templates" / page).read_text()
+    loaded = re.findall(r"{% static 'js/(\w+\.js)' %}", text)
+    assert loaded
+    assert sum(packed(ROOT / "static" / "js" / name) for name in loaded) <= 10 * KIB
+
+
+def test_every_script_of_ours_is_loaded_by_a_page() -> None:
+    pages = "".join(path.read_text() for path in TEMPLATES)
+    assert all(f"js/{path.name}" in pages for path in SCRIPTS)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
