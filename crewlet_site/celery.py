@@ -17,7 +17,7 @@ LONG_QUEUE: Final = "long"
 
 app = Celery("crewlet")
 app.conf.update(
-    broker_url="filesystem://",
+    broker_url="filesystem://localhost//",
     broker_transport_options={
         "data_folder_in": str(settings.HOME.celery / "queue"),
         "data_folder_out": str(settings.HOME.celery / "queue"),

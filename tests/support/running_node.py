@@ -111,11 +111,11 @@ class RunningNode:
                 found[name] = pid
         return found
 
-    def await_said(self, text: str, within: float = 60.0) -> None:
-        """Wait until `up` says something."""
+    def await_said(self, text: str, *, after: int = 0, within: float = 60.0) -> None:
+        """Wait until `up` says something, beyond the first `after` characters that it said."""
 
         def is_said() -> bool:
-            assert text in self.said, f"{text!r} was not said in:\n{self.said}"
+            assert text in self.said[after:], f"{text!r} was not said in:\n{self.said}"
             return True
 
         eventually_blocking(is_said, within=within)
