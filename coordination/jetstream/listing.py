@@ -54,10 +54,16 @@ async def open_listing(
         Unavailable: any step failed; nothing is left open.
     """
     index = asyncio.ensure_future(
-        read_index(broker, bucket, key_filter, operation=f"listing of {what}: key index")
+        read_index(
+            broker, bucket, key_filter, operation=f"listing of {what} ended early: key index"
+        )
     )
     consumer = OrderedConsumer(
-        broker, bucket, key_filter, beat=beat, operation=f"listing of {what}: ordered pass"
+        broker,
+        bucket,
+        key_filter,
+        beat=beat,
+        operation=f"listing of {what} ended early: ordered pass",
     )
     kept = False
     try:
@@ -78,6 +84,11 @@ async def open_listing(
     return listed, consumer
 
 
+def _told(what: str) -> str:
+    """How an error of any step begins, so that it names the listing and not just its bucket."""
+    return f"listing of {what} ended early: its"
+
+
 async def _pass(
     consumer: OrderedConsumer, index: "asyncio.Future[Index]", quiet: timedelta = QUIET
 ) -> dict[str, Entry]:
@@ -94,7 +105,7 @@ async def _pass(
     while received < consumer.initial:
         if index.done() and ends is None:
             if index.cancelled() or index.exception() is not None:
-                break
+                break  # the index's own error is the answer
             ends = loop.time() + quiet.total_seconds()
         item = await consumer.next(ends)
         if item is None or isinstance(item, Beat):
@@ -116,7 +127,7 @@ async def _certify(
     passed = {key: entry.is_live for key, entry in found.items()}
     for key in keys_to_read(index.keys, passed):
         entry = await read_last(
-            broker, bucket, key, operation=f"listing of {what}: certifying read"
+            broker, bucket, key, operation=f"listing of {what} ended early: certifying read"
         )
         if isinstance(entry, Absent):
             continue

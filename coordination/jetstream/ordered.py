@@ -1,6 +1,6 @@
 """An ordered push consumer over the core connection: each newest message under a filter, in order.
 
-The library's own is not used (docs/decisions/0003-own-ordered-consumer.md): it heals a gap behind
+The library's own is not used (docs/decisions/0005-own-ordered-consumer.md): it heals a gap behind
 its caller's back, stays mute after a reconnect, and leaves its consumer on the broker. This one
 never heals: a gap, silence or a lost link ends it as unavailable, and its maker always deletes it.
 """
@@ -21,7 +21,7 @@ from nats.aio.subscription import Subscription
 from coordination.contract.answers import Revision
 from coordination.contract.bucket import Entry
 from coordination.errors import Unavailable
-from coordination.jetstream.broker import ApiReply, Broker
+from coordination.jetstream.broker import ApiReply, Broker, Why
 from coordination.jetstream.errors import translate
 from coordination.jetstream.reads import operation_of, stream_of
 from coordination.rules.instants import Instant, nanos_of
@@ -70,7 +70,7 @@ class OrderedConsumer:
         self._prefix = f"$KV.{bucket}."
         self._filter = self._prefix + key_filter
         self._beat = beat
-        self._operation = operation
+        self.operation = operation  # what it serves now, for errors
         self._inbox = broker.new_inbox()
         self._items: deque[Delivery | Beat] = deque()
         self._waiter: asyncio.Future[None] | None = None
@@ -118,8 +118,7 @@ class OrderedConsumer:
         if self.is_closed:
             return None
         if self._failure:
-            msg = f"{self._operation} of {self._bucket}: {self._failure}"
-            raise Unavailable(msg, operation=self._operation, subject=self._bucket)
+            raise self._unavailable(self._failure)
         return self._items.popleft() if self._items else None
 
     def nudge(self) -> None:
@@ -142,12 +141,15 @@ class OrderedConsumer:
         await asyncio.shield(self.abandon())
 
     async def _subscribe(self) -> None:
+        if not self._broker.is_up:
+            msg = f"{self.operation} of {self._bucket}: {Why.UNSENT}"
+            raise Unavailable(msg, operation=self.operation, subject=self._bucket)
         try:
             self._subscription = await self._broker.link.subscribe(
                 self._inbox, cb=self._hear, pending_msgs_limit=0, pending_bytes_limit=_LIMIT_BYTES
             )
         except nats.errors.Error as fault:
-            raise translate(fault, operation=self._operation, subject=self._bucket) from fault
+            raise translate(fault, operation=self.operation, subject=self._bucket) from fault
 
     async def _create(self) -> ConsumerReply:
         stream = stream_of(self._bucket)
@@ -168,7 +170,7 @@ class OrderedConsumer:
             f"CONSUMER.CREATE.{stream}.{self.name}",
             ConsumerReply,
             msgspec.json.encode({"stream_name": stream, "config": config, "action": "create"}),
-            operation=self._operation,
+            operation=self.operation,
             subject=self._bucket,
         )
 
@@ -207,6 +209,10 @@ class OrderedConsumer:
             self._waiter = None
             if timer is not None:
                 timer.cancel()
+
+    def _unavailable(self, why: str) -> Unavailable:
+        msg = f"{self.operation} of {self._bucket}: {why}"
+        return Unavailable(msg, operation=self.operation, subject=self._bucket)
 
     def _fail(self, why: str) -> None:
         self._failure = self._failure or why

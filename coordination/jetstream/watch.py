@@ -28,9 +28,11 @@ class KvWatch:
         Raises:
             Unavailable: the listing failed; nothing is left open.
         """
-        return cls(
-            *await open_listing(broker, bucket, key_filter, what=what, beat=WATCH_BEAT, keep=True)
+        listed, consumer = await open_listing(
+            broker, bucket, key_filter, what=what, beat=WATCH_BEAT, keep=True
         )
+        consumer.operation = f"watch of {what}"
+        return cls(listed, consumer)
 
     @property
     def listed(self) -> Listed:

@@ -56,6 +56,37 @@ async def test_a_watch_answers_with_the_listing_and_then_with_every_change(
     await watch.close()
 
 
+async def test_a_watch_opened_among_writes_tells_nothing_twice(bucket: KvBucket) -> None:
+    keys = [f"k.{at}" for at in range(20)]
+    for key in keys:
+        await bucket.put(key, b"1")
+    stop = asyncio.Event()
+
+    async def rewrite(some: list[str]) -> None:
+        while not stop.is_set():
+            for key in some:
+                await bucket.put(key, b"2")
+
+    writers = [asyncio.create_task(rewrite(keys[at::4])) for at in range(4)]
+    told = 0
+    try:
+        for _ in range(30):
+            watch = await bucket.watch(">", what="raced")
+            newest = dict(watch.listed.seen)
+            assert set(newest) == set(keys)
+            events = watch.events()
+            for _ in range(20):
+                entry = await next_entry(events)
+                assert entry.revision > newest[entry.key]
+                newest[entry.key] = entry.revision
+                told += 1
+            await watch.close()
+    finally:
+        stop.set()
+        await asyncio.gather(*writers)
+    assert told > 0, "no write raced a watch: this proved nothing"
+
+
 async def test_an_idle_watch_hears_that_the_broker_is_there(
     bucket: KvBucket, short_beats: None
 ) -> None:
