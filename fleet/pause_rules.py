@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from coordination.errors import InvalidRequest
 from coordination.rules import uuid7
+from coordination.rules.keys import key_of
 
 REASON_CHARACTERS: Final = 500
 REQUEST_LIVES: Final = timedelta(minutes=2)  # the broker's duplicate window
@@ -34,6 +35,15 @@ VERSION_REQUIRED: Final = Problem(
     code="invalid",
     message="Send the version of the pause you saw; a resume acts on that record or not at all.",
 )
+
+
+def is_handle(text: str) -> bool:
+    """Whether a record could be filed under this handle at all."""
+    try:
+        key_of("seat_pause", text)
+    except InvalidRequest:
+        return False
+    return True
 
 
 def judge_reason(reason: str, *, required: bool) -> tuple[Problem, ...]:

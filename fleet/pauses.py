@@ -133,7 +133,7 @@ class Invalid(Answer):
 
 type NotDone = NotAsked | OutcomeOpen
 type Refusal = NoSuchSeat | PersonsSeat | Invalid
-type PauseOutcome = Recorded | AlreadyPaused | NotDone | Refusal
+type PauseOutcome = Recorded | AlreadyPaused | NotPaused | NotDone | Refusal
 type AmendOutcome = StopAsked | NotPaused | PausedAgain | NotDone | Refusal
 type ResumeOutcome = Resumed | NotPaused | PausedAgain | NotDone | Refusal
 type CheckOutcome = Recorded | AlreadyPaused | NotPaused | NotAsked
@@ -182,11 +182,26 @@ def _create(record: Pause) -> PauseOutcome:
     match answer.value:
         case Created() as created:
             _log.info("seat_paused handle=%s by=%s", record.handle, record.by)
-            return Recorded(pause=replace(record, revision=created.version))
+            return _read_back(replace(record, revision=created.version))
         case Exists() as exists:
             if exists.pause.request_id == record.request_id:
                 return Recorded(pause=exists.pause)
             return AlreadyPaused(pause=exists.pause)
+        case never:
+            assert_never(never)
+
+
+def _read_back(record: Pause) -> PauseOutcome:
+    """What the write left: a retry's answer is the first one's record, if it still stands."""
+    answer = attempt(_read, record.handle)
+    if isinstance(answer, Failed):
+        return Recorded(pause=record)
+    match answer.value:
+        case Absent():
+            return NotPaused(handle=record.handle)
+        case Pause() as stands:
+            own = stands.revision == record.revision
+            return Recorded(pause=stands) if own else AlreadyPaused(pause=stands)
         case never:
             assert_never(never)
 
@@ -199,6 +214,8 @@ def stop_turn(
     problems = pause_rules.judge_request_id(request_id, moment)
     if problems:
         return Invalid(problems=problems)
+    if not pause_rules.is_handle(handle):
+        return NoSuchSeat(handle=handle)
     answer = attempt(_read, handle)
     if isinstance(answer, Failed):
         return NotAsked(why=answer.why)
@@ -243,6 +260,8 @@ def resume(
     problems = pause_rules.judge_request_id(request_id, moment)
     if problems:
         return Invalid(problems=problems)
+    if not pause_rules.is_handle(handle):
+        return NoSuchSeat(handle=handle)
     answer = attempt(_read, handle)
     if isinstance(answer, Failed):
         return NotAsked(why=answer.why)
@@ -275,6 +294,8 @@ def _lift(stands: Pause, request_id: str, author: Author) -> ResumeOutcome:
 
 def check(handle: str, request_id: str) -> CheckOutcome:
     """Read the record from the leader: did this operation land?"""
+    if not pause_rules.is_handle(handle):
+        return NotPaused(handle=handle)
     answer = attempt(_read, handle)
     if isinstance(answer, Failed):
         return NotAsked(why=answer.why)

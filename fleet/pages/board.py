@@ -12,8 +12,8 @@ from fleet.pages.banner import Banner, membership_banner
 from fleet.pages.dom import Cell
 from fleet.pages.figures import Figure, draw_figures
 from fleet.pages.query import ListQuery, Window, cut_window
-from fleet.services.index import NodeEntry
 from fleet.services.departed import Departed
+from fleet.services.index import NodeEntry
 from fleet.services.picture import Picture
 from fleet.services.standing import Standings
 from runtime import facts
