@@ -45,7 +45,7 @@ def test_a_token_speaks_for_its_name_and_role() -> None:
 
 def test_only_the_hash_of_a_token_is_kept() -> None:
     text = make()
-    assert text.rpartition("_")[2] not in str(ApiToken.objects.values().get())
+    assert text.split("_", 2)[2] not in str(ApiToken.objects.values().get())
 
 
 @pytest.mark.parametrize("spoil", ["last", "first", "id", "scheme", "space", "long", "empty"])
