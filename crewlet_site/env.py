@@ -18,6 +18,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DEFAULT_PORT: Final = 8000
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_NODE_ID: Final = "node-0"
+DEFAULT_RELIST_SECONDS: Final = 15
 # First character alphanumeric, then letters, digits, dot, underscore, dash; at most 64.
 NODE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -55,6 +56,7 @@ class Environment:
     admin_user: str | None
     admin_password: str | None
     nats_server: Path | None
+    relist_seconds: int
     process: str
     debug: bool
 
@@ -77,6 +79,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         admin_user=admin_user,
         admin_password=admin_password,
         nats_server=_path(environ, "CREWLET_NATS_SERVER"),
+        relist_seconds=_relist(environ),
         process=environ.get("CREWLET_PROCESS", "") or "command",
         debug=_flag(environ, "CREWLET_DEBUG"),
     )
@@ -161,6 +164,17 @@ def _port(environ: Mapping[str, str]) -> int | None:
         return None
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
         msg = f"CREWLET_PORT is {text!r}: give a number from 1 to 65535."
+        raise StartRefused(msg)
+    return int(text)
+
+
+def _relist(environ: Mapping[str, str]) -> int:
+    """Seconds between two certified listings of what a page follows; watches carry the rest."""
+    text = environ.get("CREWLET_RELIST_SECONDS", "")
+    if not text:
+        return DEFAULT_RELIST_SECONDS
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 86_400:
+        msg = f"CREWLET_RELIST_SECONDS is {text!r}: give a number from 1 to 86400."
         raise StartRefused(msg)
     return int(text)
 

@@ -235,6 +235,7 @@ COORDINATION = {
     },
 }
 COMPANY_DOCUMENT = ENVIRONMENT.company
+HUB_RELIST_SECONDS = ENVIRONMENT.relist_seconds
 
 # --- logging -----------------------------------------------------------------------------------
 LOGGING = {

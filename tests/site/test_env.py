@@ -33,6 +33,8 @@ def test_nothing_set_means_the_home_beside_the_code_and_no_exposure() -> None:
         ("CREWLET_ADMIN_USER", "ada", "both or neither"),
         ("CREWLET_ADMIN_PASSWORD", "secret", "both or neither"),
         ("CREWLET_DEBUG", "yes", "1 or 0"),
+        ("CREWLET_RELIST_SECONDS", "0", "1 to 86400"),
+        ("CREWLET_RELIST_SECONDS", "often", "1 to 86400"),
         ("CREWLET_HOME", "  ", "file system path"),
     ],
 )
