@@ -99,7 +99,15 @@ class Feed:
     def draw(self, knowledge: Knowledge) -> Sheet:
         """The view's present sheet, rows that went away included."""
         ghosts = tuple(self._ghosts.values())
-        return draw_sheet(knowledge.picture, self.view, knowledge.duties, ghosts)
+        sheet = draw_sheet(knowledge.picture, self.view, knowledge.duties, ghosts)
+        gone = [
+            name
+            for row, name in (self.sheet.rows if self.sheet else {}).items()
+            if row not in sheet.rows
+        ]
+        if not gone:
+            return sheet
+        return draw_sheet(knowledge.picture, self.view, knowledge.duties, (*ghosts, *gone))
 
     def differ(self, fresh: Sheet, said: str, now: datetime) -> list[dict[str, object]]:
         """The frames that turn the last sheet into this one; takes it over."""
