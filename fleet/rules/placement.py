@@ -94,7 +94,7 @@ def plan_sweep(scene: Scene) -> Plan:
     strays = scene.mine - fitting
     kept = scene.mine & fitting
     wanted = _plan_claims(scene, groups)
-    # A group over its share must not keep the seats of another, which nobody else may hold, waiting.
+    # A group over its share must not keep seats waiting that nobody else may hold.
     surplus = max(0, len(kept) + len(wanted) - capacity)
     return Plan(
         release=tuple(sorted(strays | set(_plan_surplus(scene, groups, surplus)))),

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -46,17 +46,22 @@ class Hub:
     Args:
         store: the process's store, opened on demand; raises `Unavailable`.
         relist_every: span between certified listings of a topic.
+        follow: names of the topics to follow; the others stay unknown.
     """
 
     def __init__(
-        self, store: Callable[[], Awaitable[Store]], *, relist_every: timedelta = RELIST_EVERY
+        self,
+        store: Callable[[], Awaitable[Store]],
+        *,
+        relist_every: timedelta = RELIST_EVERY,
+        follow: Collection[str] = topics.ALL,
     ) -> None:
         self._subscribers = Subscribers()
         self._link_rev = 0
         self._born = time.monotonic()
         self.probe = Probe(store, changed=self._note_link)
 
-        def follow[T, K](topic: topics.Topic[T, K]) -> Follower[T, K]:
+        def follower[T, K](topic: topics.Topic[T, K]) -> Follower[T, K]:
             return Follower(
                 topic,
                 store=store,
@@ -65,13 +70,13 @@ class Hub:
                 relist_every=relist_every,
             )
 
-        self.nodes = follow(topics.nodes())
-        self.seats = follow(topics.seats())
-        self.pauses = follow(topics.pauses())
-        self.pointer = follow(topics.activation())
-        self.statuses = follow(topics.statuses())
-        self.duties = follow(topics.duties())
-        self._all: Mapping[str, Followed] = {
+        self.nodes = follower(topics.nodes())
+        self.seats = follower(topics.seats())
+        self.pauses = follower(topics.pauses())
+        self.pointer = follower(topics.activation())
+        self.statuses = follower(topics.statuses())
+        self.duties = follower(topics.duties())
+        every: Mapping[str, Followed] = {
             topics.NODES: self.nodes,
             topics.SEATS: self.seats,
             topics.PAUSES: self.pauses,
@@ -79,6 +84,7 @@ class Hub:
             topics.STATUSES: self.statuses,
             topics.DUTIES: self.duties,
         }
+        self._all = {name: one for name, one in every.items() if name in follow}
 
     async def run(self) -> None:
         """Probe and follow for ever; on the loop thread."""

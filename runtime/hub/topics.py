@@ -21,6 +21,7 @@ DUTIES: Final = "duties"
 PAUSES: Final = "pauses"
 ACTIVATION: Final = "activation"
 STATUSES: Final = "statuses"
+ALL: Final = (NODES, SEATS, PAUSES, ACTIVATION, STATUSES, DUTIES)
 LINK: Final = "link"  # the probe's own notices; no projection
 
 POINTER: Final = "activation"  # the one key of its topic
