@@ -6,6 +6,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from accounts.estate_file import ESTATE, let_write
+from tests.support.browser import chromium
+
+__all__ = ["chromium"]
 
 
 def _lift(connection: BaseDatabaseWrapper, **_kwargs: object) -> None:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template import engines
 from django.test import RequestFactory
-from playwright.sync_api import Browser, Page, WebSocketRoute, sync_playwright
+from playwright.sync_api import Browser, Page, WebSocketRoute
 
 from runtime import facts
 from runtime.drawing import draw_fact
@@ -24,7 +24,6 @@ from runtime.facts import Fact
 from runtime.frame import Frame, LinkState, SourceLine
 from runtime.moments import Clock
 
-CHROMIUM = "/usr/bin/chromium"
 POLICY = "; ".join(
     ["default-src 'none'"]
     + [f"{kind}-src 'self'" for kind in ("script", "style", "font", "img", "connect")]
@@ -122,15 +121,6 @@ class Stage:
         self.page.goto(f"{self.url}/seats/")
         self.page.wait_for_function("document.documentElement.classList.contains('js')")
         return self
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    flags = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
