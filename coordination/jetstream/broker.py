@@ -79,6 +79,7 @@ class Broker:
         self._waiting: dict[str, asyncio.Future[Msg | Silence]] = {}
         self._on_lost: dict[object, Callable[[], None]] = {}
         self._on_back: dict[object, Callable[[], None]] = {}
+        self._on_close: dict[object, Callable[[], None]] = {}
         self._chores: set[asyncio.Task[Any]] = set()
         self._redialing: asyncio.Task[None] | None = None
         self._closing = False
@@ -156,6 +157,10 @@ class Broker:
     def on_back(self, call: Callable[[], None]) -> Callable[[], None]:
         """Have `call` called whenever the link is there again; returns how to stop that."""
         return _listen(self._on_back, call)
+
+    def on_close(self, call: Callable[[], None]) -> Callable[[], None]:
+        """Have `call` called before the connection is closed; returns how to stop that."""
+        return _listen(self._on_close, call)
 
     async def ask(
         self,
@@ -250,7 +255,9 @@ class Broker:
         return task
 
     async def close(self) -> None:
-        """Finish the chores, then the connection. Safe to call twice, and when cut off."""
+        """End what is open, finish the chores, then close. Safe to call twice, and when cut off."""
+        for call in tuple(self._on_close.values()):
+            call()
         if self._chores:
             await asyncio.wait(self._chores, timeout=_CHORES_WITHIN)
         self._closing = True

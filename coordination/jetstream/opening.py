@@ -21,6 +21,7 @@ _LOG = logging.getLogger(__name__)
 
 _SLOW_AFTER: Final = 10.0  # seconds until an operator is told
 _LOOK_UP_WITHIN: Final = 30.0
+_LOOK_UP_ASK: Final = timedelta(seconds=5)  # one that is lost must not cost a write's term
 _ONE_ASK: Final = timedelta(seconds=15)  # on a clustered broker
 _ONE_ASK_SOLO: Final = timedelta(seconds=30)
 _CREATE_WITHIN: Final = 120.0
@@ -115,10 +116,9 @@ async def _look_up(broker: Broker, name: str) -> StreamInfo | None:
     """The bucket, or None when it is not there or nobody said in time."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + _LOOK_UP_WITHIN
-    each = _ONE_ASK if broker.is_clustered else _ONE_ASK_SOLO
     while True:
         left = timedelta(seconds=max(0.0, ends - loop.time()))
-        reply = await _info(broker, name, min(each, left))
+        reply = await _info(broker, name, min(_LOOK_UP_ASK, left))
         if isinstance(reply, Silence):
             if reply.why is Why.UNSENT:
                 raise Unavailable(reply.why, operation=_OPERATION, subject=name)

@@ -81,7 +81,10 @@ class OrderedConsumer:
         self._subscription: Subscription | None = None
         self._creating: asyncio.Task[ConsumerReply] | None = None
         self._deleting: asyncio.Task[None] | None = None
-        self._unlisten = broker.on_lost(lambda: self._fail("the connection was lost"))
+        self._unlisten = (
+            broker.on_lost(lambda: self._fail("the connection was lost")),
+            broker.on_close(self._end),
+        )
 
     async def open(self) -> Self:
         """Subscribe, then have the broker feed the subscription.
@@ -130,11 +133,15 @@ class OrderedConsumer:
         """Begin to delete it on the broker, for a caller that is failing or cancelled itself."""
         if self._deleting is None:
             self._fail("it was closed")
-            self._unlisten()
+            for stop in self._unlisten:
+                stop()
             if self._mute is not None:
                 self._mute.cancel()
             self._deleting = self._broker.chore(self._delete(), name=f"delete {self.name}")
         return self._deleting
+
+    def _end(self) -> None:
+        self.abandon()
 
     async def close(self) -> None:
         """Delete it on the broker. Goes on when its caller is cancelled; safe to call twice."""

@@ -29,6 +29,7 @@ _MARKERS: Final = {
     "Purge": Operation.PURGE,
     "Remove": Operation.DELETE,
 }
+_TELLING: Final = (OPERATION_HEADER.encode(), MARKER_HEADER.encode())
 _KEY: Final = re.compile(r"[-/_=a-zA-Z0-9]+(?:\.[-/_=a-zA-Z0-9]+)*")
 _NO_HEADERS: Final[Mapping[str, str]] = {}
 
@@ -153,8 +154,14 @@ def entry_of(message: StoredMessage, key: str) -> Entry:
         value=message.data,
         revision=Revision(message.seq),
         written_at=Instant.parse(message.time),
-        operation=operation_of(headers_of(message.hdrs)),
+        operation=_stored_operation(message.hdrs),
     )
+
+
+def _stored_operation(block: bytes) -> Operation:
+    if not any(name in block for name in _TELLING):
+        return Operation.PUT  # nearly every message: expectations and ids say nothing about it
+    return operation_of(headers_of(block))
 
 
 async def _get(

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 from coordination.contract.bucket import Entry, Operation
 from coordination.contract.watch import Heard
 from coordination.errors import Unavailable
+from coordination.jetstream.broker import Broker
 from coordination.jetstream.bucket import KvBucket
 from coordination.jetstream.store import open_jetstream
 from tests.jetstream.conftest import credentials_of
@@ -137,6 +138,22 @@ async def test_a_watch_that_is_closed_just_ends(bucket: KvBucket) -> None:
     await watch.close()
     with pytest.raises(StopAsyncIteration):
         await following
+
+
+async def test_closing_the_connection_deletes_the_consumers_still_open(
+    server: NatsServer, bucket: KvBucket, plain: Client
+) -> None:
+    broker = await Broker.connect(
+        server.url, credentials=credentials_of(server), domain=server.domain
+    )
+    own = KvBucket(broker, bucket.name, None)
+    watches = [await own.watch(">", what="pauses") for _ in range(3)]
+    assert await consumers(plain, bucket) == 3
+    await broker.close()
+    assert await consumers(plain, bucket) == 0
+    for watch in watches:
+        await ends(watch.events(), 1)
+        await watch.close()
 
 
 async def test_a_killed_broker_ends_a_watch_within_three_seconds_and_it_opens_again(
