@@ -7,7 +7,7 @@ run worker and beat. Every tick expires after its cadence, or ticks would pile u
 from typing import Any, Final
 
 from celery import Celery
-from celery.signals import worker_init, worker_shutdown
+from celery.signals import worker_init, worker_ready, worker_shutdown
 from django.conf import settings
 
 from runtime import duties, ping, portal
@@ -56,6 +56,13 @@ def run_duty(name: str) -> None:
 def _open(**_kwargs: Any) -> None:
     # At the start, not at the first tick: the supervisor asks the loop thread whether it runs.
     ping.serve(settings.HOME.socket("worker"))
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def _tick_once(**_kwargs: Any) -> None:
+    # Beat's first tick comes a cadence after its start; a duty nobody holds should not wait for it.
+    for duty in duties.registered():
+        run_duty.apply_async(args=(duty.name,), expires=duty.cadence.total_seconds())
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]

@@ -7,7 +7,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -54,7 +54,8 @@ class Environment:
     config: Path | None
     company: Path
     admin_user: str | None
-    admin_password: str | None
+    admin_password: str | None = field(repr=False)
+    api_token: str | None = field(repr=False)
     nats_server: Path | None
     relist_seconds: int
     process: str
@@ -78,6 +79,7 @@ def read(environ: Mapping[str, str] = os.environ) -> Environment:
         company=_path(environ, "CREWLET_COMPANY") or ROOT / "examples" / "company.yaml",
         admin_user=admin_user,
         admin_password=admin_password,
+        api_token=environ.get("CREWLET_API_TOKEN") or None,
         nats_server=_path(environ, "CREWLET_NATS_SERVER"),
         relist_seconds=_relist(environ),
         process=environ.get("CREWLET_PROCESS", "") or "command",

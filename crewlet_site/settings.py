@@ -43,6 +43,8 @@ LOCAL_ORIGINS = [f"http://{name}:{HTTP_PORT}" for name in LOCAL_NAMES]
 SOCKET_ORIGINS = [PUBLIC_URL.origin] if PUBLIC_URL else LOCAL_ORIGINS
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL.origin] if PUBLIC_URL else []
 BASE_URL = PUBLIC_URL.origin if PUBLIC_URL else API_URL
+# What `./crewlet` shows the API; without it, the token file of the home.
+OPERATOR_TOKEN = ENVIRONMENT.api_token
 _IS_SECURE = PUBLIC_URL is not None and PUBLIC_URL.is_secure
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _IS_SECURE else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _IS_SECURE

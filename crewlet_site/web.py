@@ -5,6 +5,7 @@ from django.conf import settings
 
 from crewlet_site import byte_door
 from crewlet_site.errors import StartRefused
+from runtime import hub, ping
 
 
 def serve() -> None:
@@ -22,6 +23,9 @@ def serve() -> None:
     # After the server's module, which must choose Twisted's reactor first.
     from crewlet_site.asgi import application
 
+    ping.serve(settings.HOME.socket("web"))
+    # Early, so that the first page has something to show.
+    hub.start()
     server = byte_door.Server(
         application=application,
         endpoints=build_endpoint_description_strings(

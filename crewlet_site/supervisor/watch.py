@@ -151,8 +151,15 @@ class Supervisor:
         if child.spec.is_ready():
             child.note_ready()
             say(f"{child.spec.name} is back after {now - child.started_at:.1f} s, pid {child.pid}")
-        elif now - child.started_at > max(self._deaf_after, READY_WITHIN):
+        elif now - child.started_at > max(self._deaf_after, READY_WITHIN) and not self._is_held_up(
+            child
+        ):
             self._judge_silence(child, now)
+
+    def _is_held_up(self, child: Child) -> bool:
+        """Whether one that was started before it is silent or down: that one is to be mended."""
+        before = self._children[: self._children.index(child)]
+        return any(other.is_silent or other.state is not State.READY for other in before)
 
     def _ping(self, child: Child, now: float) -> None:
         child.asked_at = now
