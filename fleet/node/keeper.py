@@ -75,6 +75,7 @@ class SeatKeeper:
         self._dropped = dropped
         self._monotonic = monotonic
         self._held: dict[str, Held] = {}
+        self._unsure: dict[str, Unavailable] = {}  # became so in this round of renewals
 
     @property
     def held(self) -> Mapping[str, Held]:
@@ -91,7 +92,12 @@ class SeatKeeper:
         """Renew what is due now and let go of what has lapsed."""
         now = self._monotonic()
         due = [handle for handle, held in self._held.items() if held.due <= now]
+        self._unsure = {}
         await _in_turns(due, self._renew, IN_FLIGHT)
+        if self._unsure:
+            # One line an outage, not one a seat.
+            why = next(iter(self._unsure.values()))
+            _log.warning("seat_renewals_unanswered seats=%d why=%s", len(self._unsure), why)
 
     async def claim(self, handles: Iterable[str], *, may_go_on: Callable[[], bool]) -> None:
         """Claim seats in this order, several at a time.
@@ -151,8 +157,10 @@ class SeatKeeper:
             case KeepRunning(lease=lease, unknown=None):
                 held.lease, held.until, held.due = lease, asked + self._ttl, self._next_due(asked)
                 held.is_unsure = False
-            case KeepRunning(unknown=why):
-                self._note_unsure(handle, held, why)
+            case KeepRunning(unknown=Unavailable() as why):
+                if not held.is_unsure:
+                    held.is_unsure = True
+                    self._unsure[handle] = why
                 held.due = min(self._monotonic() + self._retry, held.until)
             case Shed(because=because):
                 self._drop(handle, because)
@@ -162,11 +170,6 @@ class SeatKeeper:
         if held is not None:
             await self._leases.release(held.lease)
             _log.info("seat_released handle=%s epoch=%d", handle, held.lease.epoch)
-
-    def _note_unsure(self, handle: str, held: Held, why: Unavailable | None) -> None:
-        if not held.is_unsure:
-            held.is_unsure = True
-            _log.warning("seat_renewal_unanswered handle=%s why=%s", handle, why)
 
     def _drop(self, handle: str, because: str) -> None:
         held = self._held.pop(handle, None)

@@ -89,6 +89,12 @@ def profile_of_settings(store: Store) -> Profile:
         started_at=datetime.now(UTC),
         ttl=ttl_of(settings.LEASE_TTL, store),
         is_local=settings.COORDINATION_TYPE == "local",
+        declared={
+            "build": settings.BUILD,
+            "lease_ttl_seconds": settings.LEASE_TTL.total_seconds(),
+            "replicas": settings.COORDINATION["OPTIONS"].get("replicas", 1),
+            "coordination": settings.COORDINATION_TYPE,
+        },
     )
 
 

@@ -21,6 +21,8 @@ class Profile:
         started_at: of this process.
         ttl: of its seats and its presence.
         is_local: no peer can exist, so leases of earlier incarnations are given back at the start.
+        declared: what its own configuration asks for, for pages that compare nodes: build,
+            lease_ttl_seconds, replicas, coordination.
     """
 
     node: str
@@ -30,6 +32,7 @@ class Profile:
     labels: Mapping[str, str] = field(default_factory=dict)
     broker: str = "member"
     is_local: bool = False
+    declared: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def heartbeat(self) -> timedelta:
@@ -47,6 +50,7 @@ class Profile:
             "roles": list(self.roles),
             "labels": dict(self.labels),
             "broker": self.broker,
+            **({"settings": dict(self.declared)} if self.declared else {}),
             "status": {
                 "in_flight": 0,
                 "draining": draining,
