@@ -185,7 +185,7 @@ def _stale(fact: Fact, clock: Clock, setting: str) -> Parts:
     full = f"as of {draw_moment(fact.as_of, clock, 'at')}, {ago}"
     second = _second_line(fact, clock, setting)
     note: str
-    if setting == "inline":
+    if setting == "inline" and not fact.brief:
         note = ago
     elif fact.brief or second:
         note = _join(second, f'<span class="vh">{full}</span>')

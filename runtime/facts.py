@@ -103,10 +103,14 @@ class Fact:
         """
         if self.state in {FactState.UNSAID, FactState.DENIED, FactState.UNKNOWN}:
             return self
-        last = " ".join(part for part in (self.text, self.after) if part)
+        last = " ".join(part for part in (self.text, self.after) if part).rstrip(",")
         if self.state is FactState.FLOOR:
             last = f"at least {last}"
-        return unknown(since, last=last, as_of=as_of, text=text, mono=self.mono, link=self.link)
+        turned = unknown(since, last=last, as_of=as_of, text=text, mono=self.mono, link=self.link)
+        if not last and self.moment:
+            # A fact that is an instant and nothing else: its last answer is that instant.
+            return replace(turned, note="last known", note_moment=self.moment)
+        return turned
 
 
 def value(

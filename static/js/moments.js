@@ -42,7 +42,7 @@ function local(at, zone) {
   const shift = Math.round((Date.UTC(year, month - 1, day, hour, minute, second) - at) / 60000);
   const size = Math.abs(shift), rest = size % 60;
   parts.offset = shift ? `UTC${shift < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest ? `:${rest}` : ""}` : "UTC";
-  parts.date = `${day} ${MONTHS[month - 1]}`;
+  parts.date = `${+day} ${MONTHS[month - 1]}`;
   parts.time = `${hour}:${minute}:${second}`;
   return parts;
 }

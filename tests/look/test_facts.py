@@ -137,6 +137,20 @@ def test_a_fact_that_cannot_be_asked_again_keeps_its_last_answer_labelled() -> N
     assert facts.floor(1, "x").turned_unknown(SILENT, SILENT).last == "at least 1"
 
 
+def test_a_fact_that_is_only_an_instant_keeps_it_as_its_last_answer() -> None:
+    turned = facts.value("", moment=SILENT, form="span").turned_unknown(NOW, SILENT)
+    assert "last known 14:03:21" in text_of(turned)
+    paused = facts.value("by jonas,", moment=SILENT).turned_unknown(NOW, SILENT)
+    assert paused.last == "by jonas"
+
+
+def test_a_stale_moment_in_a_sentence_is_not_read_twice() -> None:
+    turned = facts.value("", moment=SILENT).turned_stale(SILENT)
+    assert text_of(turned, "inline") == "1 min ago as of 14:03:21, 1 min ago"
+    drawn = draw_fact(turned, clock=CLOCK, setting="inline")
+    assert '<span class="vh">as of' in drawn
+
+
 def test_what_was_unsaid_stays_so_when_the_store_falls_silent() -> None:
     assert facts.unsaid().turned_unknown(SILENT, SILENT) == facts.unsaid()
     assert facts.unsaid().turned_stale(SILENT) == facts.unsaid()
