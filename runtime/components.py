@@ -9,7 +9,7 @@ a pause that doubles from a fifth of a second to five seconds.
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, cast
 
 from django.conf import settings
@@ -106,8 +106,10 @@ async def store() -> Store:
 
 
 async def _open_configured() -> Store:
-    opener = import_string(settings.COORDINATION["BACKEND"])
-    opened = await opener(**settings.COORDINATION.get("OPTIONS", {}))
+    configured: Mapping[str, object] = settings.COORDINATION
+    options = configured.get("OPTIONS", {})
+    opener = import_string(str(configured["BACKEND"]))
+    opened = await opener(**(options if isinstance(options, dict) else {}))
     return cast("Store", opened)  # import_string cannot say what a dotted path holds
 
 
