@@ -2,7 +2,7 @@
 const { $, $$, make, draw, say, refresh, focusOn, keep, MENUS } = crewlet;
 const root = document.documentElement;
 const sheet = $("#sheet"), legend = $("#keys"), shelf = $("#toasts");
-const TOAST = 10000, GO = 1500;
+const TOAST = 10000, GO = 1500, headers = { "X-Crewlet-Dialog": "1" };
 let opener = null, row = null, formUrl = "", typed = false, sending = false;
 
 /* A page's form region, shown in the sheet. */
@@ -24,7 +24,7 @@ function fill(form, url) {
   focusOn($("[data-focus], [autofocus], [aria-invalid=true]", sheet) || $("textarea, h2", sheet) || sheet);
 }
 async function open(url) {
-  const form = await fetch(url).then((answer) => answer.text()).then((html) => formOf(parse(html)), () => null);
+  const form = await fetch(url, { headers }).then((answer) => answer.text()).then((html) => formOf(parse(html)), () => null);
   if (form) fill(form, url);
   else location.assign(url);
 }
@@ -54,7 +54,7 @@ async function send(form, button) {
   inert(form, true, button);
   $("[data-notice]", form)?.remove();
   try {
-    const answer = await fetch(action, { method: "POST", body });
+    const answer = await fetch(action, { method: "POST", body, headers });
     settle(form, parse(await answer.text()), answer.url, action);
   } catch {
     notice(form, "#no-answer");

@@ -169,6 +169,7 @@ class Door(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
+        assert self.headers["X-Crewlet-Dialog"] == "1"
         self.stage.posts.append(self.rfile.read(length).decode())
         self.reply(self.stage.answer())
 
