@@ -298,7 +298,8 @@ def _refused(
 
 
 def _draw(request: HttpRequest, page: PausePage, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    return render(request, "fleet/pause.html", {"page": page}, status=status)
+    shown = replace(page, is_dialog="X-Crewlet-Dialog" in request.headers)
+    return render(request, "fleet/pause.html", {"page": shown}, status=status)
 
 
 def _author(request: HttpRequest) -> pauses.Author:

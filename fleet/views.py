@@ -34,7 +34,7 @@ SEAT_ORDERS: Final = (
 SEAT_HEADS: Final = (
     ("handle", "Seat", ""),
     ("trouble", "State", ""),
-    ("node", "Held by", ""),
+    ("node", "Held by", "d3"),
     ("since", "Held since", "d1"),
     ("", "Turn", "d2"),
     ("paused", "Paused", ""),

@@ -92,10 +92,15 @@ def profile_of_settings(store: Store) -> Profile:
         declared={
             "build": settings.BUILD,
             "lease_ttl_seconds": settings.LEASE_TTL.total_seconds(),
-            "replicas": settings.COORDINATION["OPTIONS"].get("replicas", 1),
+            "replicas": _replicas(),
             "coordination": settings.COORDINATION_TYPE,
         },
     )
+
+
+def _replicas() -> int:
+    options = settings.COORDINATION["OPTIONS"]
+    return int(options["replicas"]) if isinstance(options, dict) and "replicas" in options else 1
 
 
 def ttl_of(asked: timedelta, store: Store) -> timedelta:

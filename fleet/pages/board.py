@@ -11,7 +11,7 @@ from fleet.pages.attention import Attention, list_attention
 from fleet.pages.banner import Banner, membership_banner
 from fleet.pages.dom import Cell
 from fleet.pages.figures import Figure, draw_figures
-from fleet.pages.query import ListQuery, Window, cut_window
+from fleet.pages.query import ListQuery, Window, count_rows, cut_window
 from fleet.services.departed import Departed
 from fleet.services.index import NodeEntry
 from fleet.services.picture import Picture
@@ -55,10 +55,20 @@ class Board:
     turns_total: Fact
     departed: tuple[Departed, ...]
 
+    is_known: bool
+
     @property
-    def is_known(self) -> bool:
-        """Whether the membership is the present answer."""
-        return not self.banner.title
+    def count(self) -> str:
+        """How many nodes, beside the table's name."""
+        shown = count_rows(self.window)
+        return shown if self.is_known else f"last known {shown}"
+
+    @property
+    def total(self) -> str:
+        """How many nodes match, under the table."""
+        count = self.window.matching
+        words = f"{count:,} node{'' if count == 1 else 's'}"
+        return words if self.is_known else f"last known {words}"
 
 
 def draw_board(picture: Picture, query: ListQuery, departed: Sequence[Departed] = ()) -> Board:
@@ -83,6 +93,7 @@ def draw_board(picture: Picture, query: ListQuery, departed: Sequence[Departed] 
         ),
         seats_total=seats_total(picture, nodes),
         turns_total=turns_total(picture, nodes),
+        is_known=picture.presences.is_known,
         departed=tuple(gone for gone in departed if gone.node not in picture.index.nodes),
     )
 
@@ -142,7 +153,7 @@ def draw_node_row(picture: Picture, entry: NodeEntry) -> NodeRow:
     row = dom.row_id("node", entry.node)
     told = picture.presences
     columns = (
-        ("roles", "Roles", cells.slow(cells.roles(entry), told), ""),
+        ("roles", "Roles", cells.slow(cells.roles(entry), told), "d2"),
         ("labels", "Labels", cells.slow(cells.labels(entry), told), "d1"),
         ("seats", "Seats", cells.quick(cells.seats_held(entry), picture.seats), "num"),
         ("turns", "Turns", cells.quick(cells.turns(entry), told), "num"),

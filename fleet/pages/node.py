@@ -105,11 +105,11 @@ def _node_of(lease: Lease) -> str:
 
 def _lease_lines(picture: Picture, entry: NodeEntry, row: str) -> tuple[Line, ...]:
     told = picture.presences
-    lapses = facts.value("lapses", moment=entry.expires_at, form="in")
+    lapses = facts.value("", moment=entry.expires_at, form="in")
     return (
         Line(key="Presence", fact=cells.presence(picture, entry), id=f"{row}-presence"),
         Line(
-            key="Deadline",
+            key="Lease lapses",
             fact=cells.quick(lapses, told, text="held for now"),
             id=f"{row}-deadline",
         ),
@@ -226,8 +226,8 @@ def _held_seat(picture: Picture, standing: Standing) -> HeldSeat:
 
 
 def _duty_line(lease: Lease, duties: Told[tuple[Lease, ...]]) -> Line:
-    fact = facts.value("until", moment=lease.expires_at.as_datetime(), form="at")
-    return Line(key=lease.resource.name, fact=cells.quick(fact, duties))
+    fact = facts.value("", moment=lease.expires_at.as_datetime(), form="in")
+    return Line(key=lease.resource.name, fact=cells.quick(fact, duties), aside="its deadline")
 
 
 def _duties_count(mine: list[Lease], duties: Told[tuple[Lease, ...]]) -> Fact:

@@ -42,6 +42,7 @@ class PausePage:
         template: which of the two bodies.
         attempt: `first`, or `retry` after an outcome that stayed open.
         is_open: whether the last press may or may not have landed.
+        is_dialog: drawn into the page's dialog, which brings its own head.
         version: the record's revision that the reader sees.
     """
 
@@ -51,6 +52,7 @@ class PausePage:
     seat_url: str
     author: str
     request_id: str
+    is_dialog: bool = False
     role: str = ""
     holder: Fact | None = None
     since: Fact | None = None

@@ -144,6 +144,14 @@ class Window[T]:
         return self.first + len(self.rows) - 1 if self.rows else 0
 
 
+def count_rows[T](window: Window[T]) -> str:
+    """`5`, `3 of 5`, `10,000, 200 shown`."""
+    words = f"{window.total:,}"
+    if window.matching != window.total:
+        words = f"{window.matching:,} of {words}"
+    return f"{words}, {len(window.rows)} shown" if window.pages > 1 else words
+
+
 def cut_window[T](rows: Sequence[T], page: int, total: int) -> Window[T]:
     """One page of the matching rows."""
     pages = max(1, -(-len(rows) // PAGE_ROWS))

@@ -22,9 +22,9 @@ def agent_columns(picture: Picture, standing: Standing) -> tuple[Column, ...]:
     told = picture.seats
     return (
         ("state", "State", state(picture, standing), "c-state"),
-        ("holder", "Held by", quick(holder(standing), told), ""),
+        ("holder", "Held by", quick(holder(standing), told), "d3 tight"),
         ("since", "Held since", slow(held_since(standing), told), "d1"),
-        ("turn", "Turn", quick(quick(turn(standing), picture.presences), told), "d2"),
+        ("turn", "Turn", quick(quick(turn(standing), picture.presences), told), "d2 tight"),
         ("paused", "Paused", quick(paused(standing), picture.pauses), "wide"),
     )
 
@@ -34,7 +34,7 @@ def person_columns() -> tuple[Column, ...]:
     not_held = facts.none("not held by nodes")
     return (
         ("state", "State", facts.value("person", tone="quiet"), "c-state"),
-        ("holder", "Held by", not_held, ""),
+        ("holder", "Held by", not_held, "d3"),
         ("since", "Held since", facts.none("not held"), "d1"),
         ("turn", "Turn", facts.none("runs none"), "d2"),
         ("paused", "Paused", facts.none("cannot be paused"), "wide"),

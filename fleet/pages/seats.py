@@ -8,7 +8,7 @@ from typing import Final
 from fleet.pages import dom, seat_cells
 from fleet.pages.banner import Banner, seats_banner
 from fleet.pages.dom import Cell
-from fleet.pages.query import ListQuery, Window, cut_window
+from fleet.pages.query import ListQuery, Window, count_rows, cut_window
 from fleet.services.picture import Picture
 from fleet.services.standing import RANK, Standing, Standings
 
@@ -71,9 +71,14 @@ class SeatsPage:
     has_company: bool
 
     @property
-    def is_known(self) -> bool:
-        """Whether pauses and holders are the present answers."""
-        return not self.banner.title
+    def count(self) -> str:
+        """How many seats, beside the table's name."""
+        if self.window.matching != self.window.total:
+            return count_rows(self.window)
+        agents = f"{self.agents:,} agent seat{'' if self.agents == 1 else 's'}"
+        words = f"{agents}, {self.people:,} {'person' if self.people == 1 else 'people'}"
+        shown = len(self.window.rows)
+        return f"{words}, {shown} shown" if self.window.pages > 1 else words
 
 
 def draw_seats(picture: Picture, query: ListQuery, *, may_pause: bool) -> SeatsPage:

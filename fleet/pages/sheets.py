@@ -100,6 +100,11 @@ def _banner(banner: Banner, url: str) -> Block:
     return Block(template="fleet/_banner.html", shape=banner, context=context)
 
 
+def _count(element: str, count: str) -> Block:
+    context = {"id": element, "count": count}
+    return Block(template="fleet/_count.html", shape=count, context=context)
+
+
 def _tags(row: str, tags: tuple[Tag, ...]) -> tuple[str, Block]:
     element = f"{row}-tags"
     context = {"id": element, "tags": tags}
@@ -119,6 +124,8 @@ def _fleet(board: Board) -> Sheet:
             shape=board.attention,
             context={"attention": board.attention},
         ),
+        "nodes-count": _count("nodes-count", board.count),
+        "nodes-total": _count("nodes-total", board.total),
         "meanwhile": Block(
             template="fleet/_meanwhile_block.html",
             shape=bool(board.banner.title),
@@ -151,7 +158,10 @@ def _with_ghost_nodes(picture: Picture, sheet: Sheet, ghosts: Iterable[str]) -> 
 
 def _seats(page: SeatsPage) -> Sheet:
     facts: dict[str, tuple[Fact, str]] = {}
-    blocks = {"banner": _banner(page.banner, page.query.address)}
+    blocks = {
+        "banner": _banner(page.banner, page.query.address),
+        "seats-count": _count("seats-count", page.count),
+    }
     for row in page.window.rows:
         facts |= {cell.id: (cell.fact, cell.setting) for cell in row.cells}
         blocks[row.action.id] = Block(
