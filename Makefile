@@ -17,7 +17,7 @@ check:
 	.venv/bin/mypy .
 	.venv/bin/lint-imports
 	.venv/bin/python manage.py check
-	.venv/bin/python manage.py makemigrations --check --dry-run
+	DJANGO_SETTINGS_MODULE=tests.settings .venv/bin/python manage.py makemigrations --check --dry-run
 
 soak:
 	@scripts/prepare-venv dev

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils.csp import CSP
+from whitenoise.compress import Compressor
 
 from coordination.contract.store import Credentials
 from crewlet_site import bootstrap, env, keyring
@@ -191,6 +192,8 @@ X_FRAME_OPTIONS = "DENY"
 STATIC_URL = "/static/"
 STATIC_ROOT = HOME.static
 STATICFILES_DIRS = [BASE_DIR / "static"] if (BASE_DIR / "static").is_dir() else []
+# Beside whitenoise's own list, source maps: megabytes that only a debugger opens.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [*Compressor.SKIP_COMPRESS_EXTENSIONS, "map"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
