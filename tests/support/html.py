@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import override
 
 _VOID = frozenset({"input", "br", "img", "meta", "link", "col", "hr", "use", "path", "circle"})
 
@@ -26,20 +27,24 @@ class _Reader(HTMLParser):
         self.open: list[Element] = []
         self.all: list[Element] = []
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = Element(tag=tag, attributes={name: value or "" for name, value in attrs})
         self.all.append(element)
         if tag not in _VOID:
             self.open.append(element)
 
+    @override
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.all.append(Element(tag=tag, attributes={name: value or "" for name, value in attrs}))
 
+    @override
     def handle_endtag(self, tag: str) -> None:
         while self.open:
             if self.open.pop().tag == tag:
                 return
 
+    @override
     def handle_data(self, data: str) -> None:
         for element in self.open:
             element.parts.append(data)
