@@ -5,6 +5,8 @@ from typing import Any, Final, override
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 
 from runtime.access import send_to_sign_in
 
@@ -24,6 +26,24 @@ class JsonPolicy:
             response.headers["Content-Security-Policy"] = JSON_POLICY
             response.headers["Referrer-Policy"] = "no-referrer"
         return response
+
+
+class Compressed(GZipMiddleware):
+    """Compress what is read: a page of 200 rows is a tenth of its size.
+
+    An answer to a form is left as it is, for it may show a secret once, and a length must not tell
+    of one. What pages read on request hold is masked anew in each (the form's token), and the
+    length is padded at random.
+    """
+
+    @override
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Compress the answer to a read."""
+        if request.method != "GET":
+            return response
+        return super().process_response(request, response)
 
 
 class SignedInOnly(LoginRequiredMiddleware):

@@ -80,6 +80,8 @@ MIDDLEWARE = [
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "crewlet_site.middleware.JsonPolicy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Inside the one that serves static files: those are compressed once, at the start.
+    "crewlet_site.middleware.Compressed",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
