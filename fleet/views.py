@@ -9,7 +9,14 @@ from django.views.decorators.http import require_GET
 from fleet.pages import dom
 from fleet.pages.board import draw_board
 from fleet.pages.node import NodePage, NoSuchNode, draw_node
-from fleet.pages.query import SEAT_KINDS, ListQuery, Window, read_node_query, read_seat_query
+from fleet.pages.query import (
+    SEAT_KINDS,
+    ListQuery,
+    Window,
+    read_node_query,
+    read_seat_query,
+    read_settings_query,
+)
 from fleet.pages.seat import draw_seat
 from fleet.pages.seats import STATE_WORDS, draw_seats
 from fleet.pages.settings import draw_settings
@@ -129,7 +136,10 @@ def seat_context(row: str, handle: str) -> dict[str, str]:
 @require(Permission.READ)
 def settings_nodes(request: HttpRequest) -> HttpResponse:
     """What differs between nodes."""
-    return render(request, "fleet/settings.html", {"page": draw_settings(picture_of(request))})
+    query = read_settings_query(request.GET)
+    page = draw_settings(picture_of(request), query)
+    context = {"page": page, **_neighbours(query, page.window)}
+    return render(request, "fleet/settings.html", context)
 
 
 def _neighbours[T](query: ListQuery, window: Window[T]) -> dict[str, str]:

@@ -93,6 +93,11 @@ def read_seat_query(params: Mapping[str, str]) -> ListQuery:
     return _read("/seats/", params, SEAT_SORTS, tuple(filters))
 
 
+def read_settings_query(params: Mapping[str, str]) -> ListQuery:
+    """The question of the settings table: a page, nothing else."""
+    return _read("/settings/nodes/", {"page": params.get("page", "")}, NODE_SORTS, ())
+
+
 def _read(
     path: str,
     params: Mapping[str, str],

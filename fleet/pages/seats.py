@@ -43,8 +43,7 @@ class SeatRow:
     id: str
     handle: str
     url: str
-    name: str
-    role: str
+    title: str
     cells: tuple[Cell, ...]
     action: Action
 
@@ -188,8 +187,7 @@ def draw_seat_row(picture: Picture, standing: Standing, *, may_pause: bool) -> S
         id=row,
         handle=standing.handle,
         url=dom.seat_url(standing.handle),
-        name=seat.name if seat else "",
-        role=seat.role if seat else "not in the company document",
+        title=f"{seat.name}, {seat.role}" if seat else "not in the company document",
         cells=draw_seat_cells(picture, standing, row),
         action=choose_action(picture, standing, may_pause=may_pause),
     )

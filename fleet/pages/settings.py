@@ -9,6 +9,7 @@ from fleet.pages import cells, dom
 from fleet.pages.banner import Banner, membership_banner
 from fleet.pages.board import Tag, node_tags
 from fleet.pages.dom import Cell
+from fleet.pages.query import ListQuery, Window, cut_window
 from fleet.services.index import NodeEntry
 from fleet.services.picture import Picture
 from runtime import facts
@@ -32,21 +33,31 @@ class SettingsPage:
 
     blank: Banner | None
     banner: Banner
-    rows: tuple[SettingsRow, ...]
+    query: ListQuery
+    window: Window[SettingsRow]
     differences: Fact
 
 
-def draw_settings(picture: Picture) -> SettingsPage:
-    """The whole page."""
+def draw_settings(picture: Picture, query: ListQuery) -> SettingsPage:
+    """The whole page; differences are counted over every node, shown or not."""
     entries = [picture.index.nodes[node] for node in picture.live_nodes]
     usual = _usual(entries)
-    rows = [_row(picture, entry, usual) for entry in entries]
-    differing = sum(cell.fact.mark == "warn" for row in rows for cell in row.cells)
+    window = cut_window(entries, query.page, len(entries))
+    differing = sum(
+        fact.mark == "warn" for entry in entries for _, _, fact in _columns(entry, usual)
+    )
     banner = membership_banner(picture)
     return SettingsPage(
         blank=banner if picture.is_blank and not picture.presences.is_known else None,
         banner=banner,
-        rows=tuple(rows),
+        query=query,
+        window=Window(
+            rows=tuple(_row(picture, entry, usual) for entry in window.rows),
+            matching=window.matching,
+            total=window.total,
+            page=window.page,
+            pages=window.pages,
+        ),
         differences=cells.quick(_differences(differing), picture.presences),
     )
 
@@ -67,15 +78,18 @@ def _usual(entries: Sequence[NodeEntry]) -> Mapping[str, object]:
     }
 
 
-def _row(picture: Picture, entry: NodeEntry, usual: Mapping[str, object]) -> SettingsRow:
-    row = dom.row_id("node", entry.node)
-    columns = (
+def _columns(entry: NodeEntry, usual: Mapping[str, object]) -> tuple[tuple[str, str, Fact], ...]:
+    return (
         ("ttl", "Lease TTL", _ttl(entry)),
         ("replicas", "Stream replicas", _replicas(entry)),
         ("coordination", "Coordination", _word(entry.report.coordination)),
         ("build", "Build", _compared(entry.report.build, usual["build"], "most run")),
         ("protocol", "Lease protocol", _protocol(entry, usual["protocol"])),
     )
+
+
+def _row(picture: Picture, entry: NodeEntry, usual: Mapping[str, object]) -> SettingsRow:
+    row = dom.row_id("node", entry.node)
     return SettingsRow(
         id=row,
         node=entry.node,
@@ -83,7 +97,7 @@ def _row(picture: Picture, entry: NodeEntry, usual: Mapping[str, object]) -> Set
         tags=node_tags(picture, entry),
         cells=tuple(
             Cell(id=f"{row}-{name}", label=label, fact=cells.slow(fact, picture.presences))
-            for name, label, fact in columns
+            for name, label, fact in _columns(entry, usual)
         ),
     )
 

@@ -16,7 +16,7 @@ from fleet.pages.board import Board, Tag, draw_board, draw_node_row
 from fleet.pages.frame import count_paused
 from fleet.pages.lines import Line
 from fleet.pages.node import NodePage, draw_node
-from fleet.pages.query import read_node_query, read_seat_query
+from fleet.pages.query import read_node_query, read_seat_query, read_settings_query
 from fleet.pages.seat import SeatPage, draw_seat
 from fleet.pages.seats import SeatsPage, draw_seat_row, draw_seats
 from fleet.pages.settings import SettingsPage, draw_settings
@@ -85,7 +85,7 @@ def draw_sheet(
             sheet = _seats(draw_seats(picture, query, may_pause=view.may_pause))
             sheet = _with_ghost_seats(picture, sheet, ghosts, may_pause=view.may_pause)
         case "settings":
-            sheet = _settings(draw_settings(picture))
+            sheet = _settings(draw_settings(picture, read_settings_query(params)))
         case "node":
             sheet = _node(draw_node(picture, view.subject, duties=duties))
         case "seat":
@@ -191,13 +191,13 @@ def _with_ghost_seats(
 
 def _settings(page: SettingsPage) -> Sheet:
     facts: dict[str, tuple[Fact, str]] = {"figure-differences": (page.differences, "inline")}
-    blocks = {"banner": _banner(page.banner, "/settings/nodes/")}
-    for row in page.rows:
+    blocks = {"banner": _banner(page.banner, page.query.address)}
+    for row in page.window.rows:
         facts |= {cell.id: (cell.fact, cell.setting) for cell in row.cells}
         element, block = _tags(row.id, row.tags)
         blocks[element] = block
     return Sheet(
-        rows={row.id: row.node for row in page.rows},
+        rows={row.id: row.node for row in page.window.rows},
         facts=facts,
         blocks=blocks,
         is_blank=page.blank is not None,

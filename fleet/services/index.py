@@ -43,7 +43,6 @@ class FleetIndex:
 
     nodes: Mapping[str, NodeEntry]
     seats: Mapping[str, Lease]
-    seats_of: Mapping[str, tuple[Lease, ...]]
     pauses: Mapping[str, Pause]
 
 
@@ -57,29 +56,38 @@ def join_records(
     seats: tuple[Lease, ...],
     pauses: tuple[Pause, ...],
     statuses: tuple[ConfigStatus, ...],
+    before: FleetIndex | None = None,
 ) -> FleetIndex:
-    """Join the four listings."""
+    """Join the four listings; a lease that `before` was made from is not read again."""
+    by_handle: dict[str, Lease] = {}
     seats_of: dict[str, list[Lease]] = {}
     for lease in seats:
+        by_handle[lease.resource.name] = lease
         seats_of.setdefault(node_of(lease.owner), []).append(lease)
     held = {node: tuple(leases) for node, leases in seats_of.items()}
     reported = {str(row.node): row for row in statuses}
-    nodes = {
-        lease.resource.name: NodeEntry(
-            node=lease.resource.name,
+    known = before.nodes if before else {}
+    nodes: dict[str, NodeEntry] = {}
+    for lease in sorted(presences, key=_name):
+        node = lease.resource.name
+        old = known.get(node)
+        report = old.report if old and old.lease is lease else read_report(lease.meta)
+        nodes[node] = NodeEntry(
+            node=node,
             lease=lease,
-            report=read_report(lease.meta),
-            seats=held.get(lease.resource.name, ()),
-            config=reported.get(lease.resource.name),
+            report=report,
+            seats=held.get(node, ()),
+            config=reported.get(node),
         )
-        for lease in sorted(presences, key=lambda lease: lease.resource.name)
-    }
     return FleetIndex(
         nodes=nodes,
-        seats={lease.resource.name: lease for lease in seats},
-        seats_of=held,
+        seats=by_handle,
         pauses={pause.handle: pause for pause in pauses},
     )
+
+
+def _name(lease: Lease) -> str:
+    return lease.resource.name
 
 
 class _Newest:
@@ -103,7 +111,7 @@ class _Newest:
                 held is given for held, given in zip(self._inputs, inputs, strict=True)
             )
             if self._index is None or not same:
-                self._index = join_records(presences, seats, pauses, statuses)
+                self._index = join_records(presences, seats, pauses, statuses, self._index)
                 self._inputs = inputs
             return self._index
 

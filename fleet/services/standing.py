@@ -5,9 +5,9 @@ leaves the seat unsaid, and a pause is "in effect" only when the holder's own re
 pause, names no turn.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from company.document import Seat
 from coordination.contract.leases import Lease
@@ -40,9 +40,11 @@ class Effect(StrEnum):
 RANK = {word: place for place, word in enumerate(Word)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """One seat and everything that names it. `seat` is None for one the document does not have."""
+class Standing(NamedTuple):
+    """One seat and everything that names it. `seat` is None for one the document does not have.
+
+    A named tuple, because a list of 10,000 seats makes one of each to sort and filter.
+    """
 
     handle: str
     seat: Seat | None
