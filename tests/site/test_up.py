@@ -3,17 +3,23 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.nats_server import NatsServer
 from tests.support.running_node import ROOT, RunningNode, is_running, plain_environ
 from tests.support.waiting import eventually_blocking
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
 
 CHILDREN = {"broker", "node", "web", "worker", "beat"}
+# The example company's agent seats but the one that asks for hardware no single node has.
+SEATS_PLACED = 24
+LEASE_TTL = 45.0  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +68,61 @@ def test_a_second_up_on_the_same_home_is_told_who_has_it(node: RunningNode) -> N
     assert f"in use by process {node.process.pid}" in run.stderr
     assert run.stderr.count("\n") == 1
     assert set(node.pids()) == CHILDREN
+
+
+def fleet(node: RunningNode) -> dict[str, Any]:
+    """`/api/fleet` once it can be told and every placeable seat is held by a live node."""
+
+    def told() -> dict[str, Any]:
+        status, body = node.get("/api/fleet", token=node.token)
+        assert status == 200, body
+        assert body["nodes"], body
+        assert len(body["seats"]) == SEATS_PLACED, len(body["seats"])
+        assert {row["owner"] for row in body["seats"]} == {body["nodes"][0]["owner"]}
+        found: dict[str, Any] = body
+        return found
+
+    return eventually_blocking(told, within=90)
+
+
+def test_a_killed_node_process_takes_its_seats_back_at_higher_epochs(node: RunningNode) -> None:
+    before, pids = fleet(node), whole(node)
+    os.kill(pids["node"], signal.SIGKILL)
+    eventually_blocking(lambda: node.pids().get("node", pids["node"]) != pids["node"], within=60)
+
+    def taken_back() -> dict[str, Any]:
+        found = fleet(node)
+        assert found["nodes"][0]["owner"] != before["nodes"][0]["owner"]
+        return found
+
+    after = eventually_blocking(taken_back, within=90)
+    epochs = {row["handle"]: row["epoch"] for row in before["seats"]}
+    assert all(row["epoch"] > epochs[row["handle"]] for row in after["seats"])
+    held = {row["duty"]: row["node"] for row in before["duties"]}
+    assert held
+    assert {row["duty"]: row["node"] for row in after["duties"]} == held
+
+
+def test_after_a_kill_of_the_broker_the_same_processes_hold_their_leases_again(
+    node: RunningNode,
+) -> None:
+    before, pids = fleet(node), whole(node)
+    os.kill(pids["broker"], signal.SIGKILL)
+    killed_at = time.monotonic()
+    node.await_said("broker is back after", after=len(node.said))
+
+    def held_again() -> dict[str, Any]:
+        found = fleet(node)
+        ages = [LEASE_TTL - row["expires_in"] for row in found["seats"]]
+        assert max(ages) < time.monotonic() - killed_at, "not every seat was renewed since"
+        return found
+
+    after = eventually_blocking(held_again, within=90)
+    epochs = {row["handle"]: row["epoch"] for row in before["seats"]}
+    assert all(row["epoch"] >= epochs[row["handle"]] for row in after["seats"])
+    assert after["nodes"][0]["owner"] == before["nodes"][0]["owner"]
+    now = whole(node)
+    assert {name for name in CHILDREN if now[name] != pids[name]} == {"broker"}
 
 
 @pytest.mark.parametrize("name", ["node", "web", "worker", "beat"])
@@ -134,3 +195,18 @@ def test_an_admin_from_the_environment_needs_no_link(tmp_path: Path) -> None:
         for pid in whole(node).values():
             environment = Path(f"/proc/{pid}/environ").read_bytes()
             assert b"long enough" not in environment
+
+
+def test_a_node_on_an_external_broker_runs_none_of_its_own(tmp_path: Path) -> None:
+    with NatsServer() as outside:
+        config = tmp_path / "node.yaml"
+        config.write_text(
+            f"stream:\n  type: nats\n  url: {outside.url}\n"
+            f"  credentials: {{user: {outside.user}, password: '${{BROKER_PASSWORD}}'}}\n"
+        )
+        environ = {"CREWLET_CONFIG": str(config), "BROKER_PASSWORD": outside.password}
+        with RunningNode(environ=environ) as node:
+            assert set(node.pids()) == CHILDREN - {"broker"}
+            assert fleet(node)["nodes"][0]["broker"] == "client"
+            assert node.stop() == 0
+        assert outside.running
