@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from coordination.contract.answers import Absent, Answer, Lost, Refused
+from coordination.contract.answers import Absent, Answer, Lost, NotHeld, Refused, Released
 from coordination.contract.config import Activation, Config
 from coordination.contract.leases import Granted, Lease, Leases, Renewed
 from coordination.contract.pauses import Pause, Pauses
@@ -26,6 +26,7 @@ class Direction(StrEnum):
     DO_NOT_RUN = "do not run"  # begin nothing new
     KEEP = "keep"  # go on with what was last known
     CONCLUDE_NOTHING = "conclude nothing"  # neither change nor undo anything
+    LET_LAPSE = "let lapse"  # stop acting on it; it ends by itself at its TTL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,11 @@ ACQUIRE: Final = Policy(
     because="what may be a peer's is not begun; it is no refusal either, so it is asked again",
     source='coordination.txt, "The three-valued answer"; slots `leases` and `duties`',
 )
+RELEASE: Final = Policy(
+    direction=Direction.LET_LAPSE,
+    because="what could not be given back is renewed no more, and its disappearance is its end",
+    source='coordination.txt, "Retention is a bucket\'s age", slot `leases`',
+)
 PAUSES: Final = Policy(
     direction=Direction.KEEP,
     because="a pause that cannot be read has not been lifted, which would be a resume nobody chose",
@@ -60,6 +66,7 @@ CONFIG: Final = Policy(
 POLICIES: Final = {
     "leases.renew": RENEW,
     "leases.acquire": ACQUIRE,
+    "leases.release": RELEASE,
     "pauses.list": PAUSES,
     "config.target": CONFIG,
 }
@@ -95,6 +102,13 @@ class StandBy(Answer):
     """Begin nothing: refused by the store, or it could not be asked."""
 
     because: Refused | Unavailable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftToLapse(Answer):
+    """It could not be given back, or nobody knows: it ends at its TTL."""
+
+    because: Unavailable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +164,14 @@ async def acquire_or_stand_by(claim: Awaitable[Granted | Refused]) -> Run | Stan
             return Run(lease=lease)
         case Refused():
             return StandBy(because=answer)
+
+
+async def release_or_let_lapse(leases: Leases, lease: Lease) -> Released | NotHeld | LeftToLapse:
+    """Give a tenure back; let it lapse when that could not be asked (`RELEASE`)."""
+    try:
+        return await leases.release(lease)
+    except Unavailable as unknown:
+        return LeftToLapse(because=unknown)
 
 
 async def pauses_or_last_known(pauses: Pauses, known: tuple[Pause, ...]) -> InForce:

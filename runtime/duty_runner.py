@@ -23,6 +23,7 @@ from coordination.policies import (
     Shed,
     StandBy,
     acquire_or_stand_by,
+    release_or_let_lapse,
     renew_or_hold,
 )
 from coordination.rules.keys import Resource, ResourceClass
@@ -151,8 +152,8 @@ class DutyRunner:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RELEASE_WITHIN):
                 for lease in held:
-                    await store.leases.release(lease)
-                    _log.info("duty_released resource=%s", lease.resource)
+                    answer = await release_or_let_lapse(store.leases, lease)
+                    _log.info("duty_given_back resource=%s answer=%s", lease.resource, answer)
 
     async def _prepare(self, store: Store) -> None:
         if self._must_clear:

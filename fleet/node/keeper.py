@@ -20,10 +20,12 @@ from coordination.contract.store import Store
 from coordination.errors import Unavailable
 from coordination.policies import (
     KeepRunning,
+    LeftToLapse,
     Run,
     Shed,
     StandBy,
     acquire_or_stand_by,
+    release_or_let_lapse,
     renew_or_hold,
 )
 from coordination.rules.keys import Resource
@@ -115,11 +117,7 @@ class SeatKeeper:
         await _in_turns(list(handles), claim, CLAIMS_IN_FLIGHT)
 
     async def release(self, handles: Iterable[str]) -> None:
-        """Give seats back.
-
-        Raises:
-            Unavailable: one could not be given back; it lapses unless it is renewed.
-        """
+        """Give seats back; one that could not be given back is renewed no more and lapses."""
         await _in_turns(list(handles), self._release, IN_FLIGHT)
 
     async def _claim(self, handle: str) -> bool:
@@ -167,9 +165,13 @@ class SeatKeeper:
 
     async def _release(self, handle: str) -> None:
         held = self._held.pop(handle, None)
-        if held is not None:
-            await self._leases.release(held.lease)
-            _log.info("seat_released handle=%s epoch=%d", handle, held.lease.epoch)
+        if held is None:
+            return
+        match await release_or_let_lapse(self._leases, held.lease):
+            case LeftToLapse(because=why):
+                _log.warning("seat_left_to_lapse handle=%s why=%s", handle, why)
+            case _:
+                _log.info("seat_released handle=%s epoch=%d", handle, held.lease.epoch)
 
     def _drop(self, handle: str, because: str) -> None:
         held = self._held.pop(handle, None)

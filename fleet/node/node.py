@@ -85,31 +85,24 @@ class Node:
     async def drain(self) -> None:
         """Give back what is held, within one heartbeat altogether; what is left lapses.
 
-        Claiming stops first. Raises nothing the caller must act on: an unreachable store keeps the
-        leases until their TTL, as after a crash.
+        Claiming stops first: the sweep at work ends with the claims on their way.
         """
         self._draining = self.presence.draining = True
-        if self._seats_work is not None:
-            self._seats_work.cancel()
-            await asyncio.wait((self._seats_work,))
-        held = len(self.keeper.held)
         try:
             async with asyncio.timeout(self._profile.heartbeat.total_seconds()):
+                await self._stop_sweeping()
                 await self.presence.beat()
                 await self.keeper.release(tuple(self.keeper.held))
-                await self._release_unnoticed()
                 await self.presence.release()
-        except (Unavailable, TimeoutError) as unknown:
-            left = len(self.keeper.held)
-            _log.warning("drain_incomplete seats_left=%d error=%s", left, unknown)
+        except TimeoutError:
+            _log.warning("drain_incomplete seats_left=%d", len(self.keeper.held))
         else:
-            _log.info("drain_complete seats=%d", held)
+            _log.info("drain_complete")
 
-    async def _release_unnoticed(self) -> None:
-        """Seats that were granted while nobody waited for the answer any more."""
-        for lease in await self._store.leases.list_owned(self._owner):
-            if lease.resource.resource_class == _SEAT:
-                await self._store.leases.release(lease)
+    async def _stop_sweeping(self) -> None:
+        self.sweeper.stop()
+        if self._seats_work is not None:
+            await asyncio.wait((self._seats_work,))
 
     async def _open(self) -> Store:
         return self._store

@@ -8,7 +8,7 @@ from typing import Final
 from coordination.contract.answers import Owner, Refused
 from coordination.contract.leases import Lease
 from coordination.contract.store import Store
-from coordination.policies import Run, StandBy, acquire_or_stand_by
+from coordination.policies import Run, StandBy, acquire_or_stand_by, release_or_let_lapse
 from coordination.rules.keys import Resource
 from fleet.node.profile import Profile
 
@@ -52,7 +52,7 @@ class Presence:
         self._has_left = True
         async with self._turn:
             if self._lease is not None:
-                await self._store.leases.release(self._lease)
+                await release_or_let_lapse(self._store.leases, self._lease)
                 self._lease = None
 
     async def _beat(self) -> bool:

@@ -1,6 +1,7 @@
 """Following the company's revision, and reporting what this node made of it."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -51,16 +52,14 @@ class RevisionFollower:
     async def run(self) -> None:
         """Follow for ever."""
         while True:
-            self._woken.clear()
             try:
                 await self.tick()
             except Unavailable as unknown:
                 _log.warning("revision_unanswered error=%s", unknown)
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EVERY):
                     await self._woken.wait()
-            except TimeoutError:
-                continue
+            self._woken.clear()
 
     async def tick(self) -> None:
         """Apply what the pointer names, and report."""

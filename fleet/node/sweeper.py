@@ -1,6 +1,7 @@
 """The placement sweep: every five seconds, and at once when a holder or a node went away."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Final
@@ -46,6 +47,7 @@ class Sweeper:
         self._hub, self._keeper, self._profile, self._owner = hub, keeper, profile, owner
         self._company, self._may_claim = company, may_claim
         self._woken = asyncio.Event()
+        self._is_stopping = False
         self._hinted: set[str] = set()
         self._last_seen: dict[str, Lease] = {}
         self._released: set[str] = set()
@@ -59,19 +61,22 @@ class Sweeper:
         """Seats this node held before, to be claimed first."""
         self._hinted |= handles
 
+    def stop(self) -> None:
+        """Let `run` end once the sweep it is at has ended."""
+        self._is_stopping = True
+        self.wake()
+
     async def run(self) -> None:
-        """Sweep for ever."""
-        while True:
-            self._woken.clear()
+        """Sweep until stopped."""
+        while not self._is_stopping:
             try:
                 await self.sweep()
             except Unavailable as unknown:
                 _log.warning("sweep_unanswered error=%s", unknown)
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EVERY):
                     await self._woken.wait()
-            except TimeoutError:
-                continue
+            self._woken.clear()
 
     async def sweep(self) -> None:
         """One sweep; nothing is judged from a membership that could not be listed."""

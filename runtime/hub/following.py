@@ -24,7 +24,6 @@ from coordination.contract.answers import Absent
 from coordination.contract.store import Store
 from coordination.contract.watch import Change, Cleared, Event, Heard, Snapshot
 from coordination.errors import Unavailable
-from coordination.rules.instants import Instant
 from runtime.hub.notices import Notice, State
 from runtime.hub.projection import Difference, Projection
 from runtime.hub.topics import Topic
@@ -174,7 +173,7 @@ class Follower[T, K]:
             self.judge_state()
             now = self._probe.now()
             if self.is_fresh and now is not None:
-                self._judge_deadlines(now)
+                self._judge_deadlines(now.nanos)
 
     # --- taking what is told --------------------------------------------------------------------
 
@@ -309,7 +308,7 @@ class Follower[T, K]:
         finally:
             self._touched = None
 
-    def _judge_deadlines(self, now: Instant) -> None:
+    def _judge_deadlines(self, now: int) -> None:
         expires_at, late_at = self.topic.expires_at, self.topic.late_at
         if expires_at is None:
             return

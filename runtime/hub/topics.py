@@ -11,7 +11,6 @@ from coordination.contract.pauses import Pause
 from coordination.contract.status import ConfigStatus
 from coordination.contract.store import Store
 from coordination.contract.watch import Watch
-from coordination.rules.instants import Instant
 from coordination.rules.keys import Resource, ResourceClass
 from runtime.hub.projection import Shape
 
@@ -25,7 +24,8 @@ ALL: Final = (NODES, SEATS, PAUSES, ACTIVATION, STATUSES, DUTIES)
 LINK: Final = "link"  # the probe's own notices; no projection
 
 POINTER: Final = "activation"  # the one key of its topic
-LATE_AFTER: Final = 2 / 3  # of a lease's TTL without a renewal: two of its three heartbeats
+HEARTBEATS_A_TTL: Final = 3
+LATE_AFTER: Final = 2  # heartbeats without a renewal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,9 @@ class Topic[T, K]:
         list: a certified listing.
         get: reads one record from the leader by key; None where the slot reads no single record.
         key_of: the key a removal names.
-        expires_at: when a record lapses by the store's clock; None where nothing tells.
-        late_at: when a record that was not renewed is late.
+        expires_at: when a record lapses, in nanoseconds of the store's clock; None where nothing
+            tells. Thousands are looked at twice a second.
+        late_at: when a record that was not renewed is late, likewise.
     """
 
     name: str
@@ -49,8 +50,8 @@ class Topic[T, K]:
     list: Callable[[Store], Awaitable[tuple[T, ...]]]
     get: Callable[[Store, str], Awaitable[T | Absent]] | None
     key_of: Callable[[K], str]
-    expires_at: Callable[[T], Instant] | None = None
-    late_at: Callable[[T], Instant] | None = None
+    expires_at: Callable[[T], int] | None = None
+    late_at: Callable[[T], int] | None = None
 
 
 def leases_of(resource_class: str, name: str, *, is_renewed: bool) -> Topic[Lease, Resource]:
@@ -71,8 +72,8 @@ def leases_of(resource_class: str, name: str, *, is_renewed: bool) -> Topic[Leas
         list=lambda store: store.leases.list_live(parsed),
         get=lambda store, key: store.leases.get(resource_of(key)),
         key_of=lambda resource: resource.name,
-        expires_at=lambda lease: lease.expires_at,
-        late_at=(lambda lease: lease.renewed_at + lease.ttl * LATE_AFTER) if is_renewed else None,
+        expires_at=lambda lease: lease.expires_at.nanos,
+        late_at=_late_at if is_renewed else None,
     )
 
 
@@ -146,6 +147,11 @@ def statuses() -> Topic[ConfigStatus, str]:
 
 def _meaning_of_lease(lease: Lease) -> object:
     return (lease.owner, lease.epoch, lease.hint, lease.protocol, lease.meta)
+
+
+def _late_at(lease: Lease) -> int:
+    renewed = lease.renewed_at.nanos
+    return renewed + (lease.expires_at.nanos - renewed) * LATE_AFTER // HEARTBEATS_A_TTL
 
 
 async def _list_activation(store: Store) -> tuple[Activation, ...]:

@@ -1,5 +1,6 @@
 """A node on the twin: what it holds, what it says, what it gives back."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ from coordination.memory.store import MemoryBroker, open_memory
 from coordination.rules.instants import Instant
 from coordination.rules.keys import Resource
 from coordination.slots.store import SlotStore
-from coordination.testing import FaultyStore
+from coordination.testing import FaultyStore, Verb
 from tests.node.conftest import NODE, Directory, company_of, holders, profile, running
 from tests.support.waiting import eventually
 
@@ -79,8 +80,22 @@ async def test_a_drain_that_cannot_ask_ends_within_a_heartbeat_and_leaves_leases
         await eventually(lambda: len(node.keeper.held) == 6)
         faulty.faults.make_unreachable()
         await node.drain()
-        assert "drain_incomplete" in caplog.text
+        assert caplog.text.count("seat_left_to_lapse") == 6
         assert await count(store) == 6
+
+
+async def test_a_drain_lets_claims_on_their_way_land_and_gives_those_back_too(
+    broker: MemoryBroker, store: SlotStore
+) -> None:
+    faulty = FaultyStore(await open_memory(broker=broker))
+    landing = faulty.faults.hold(Verb.UPDATE, bucket="epochs", nth=3)
+    async with running(faulty, profile(ttl=TTL), Directory()) as (node, _):
+        await landing.reached.wait()
+        draining = asyncio.create_task(node.drain())
+        await eventually(lambda: node.presence.draining)
+        landing.release()
+        await draining
+        assert await holders(store) == {}
 
 
 async def test_the_next_incarnation_of_a_killed_local_node_takes_its_seats_back_at_higher_epochs(

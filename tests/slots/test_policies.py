@@ -3,13 +3,15 @@
 import pytest
 
 from coordination import policies
-from coordination.contract.answers import Absent, RefusedReason
+from coordination.contract.answers import Absent, RefusedReason, Released
 from coordination.contract.config import Config
+from coordination.contract.leases import Lease
 from coordination.memory.clock import MANUAL_START
 from coordination.policies import (
     Direction,
     InForce,
     KeepRunning,
+    LeftToLapse,
     NothingConcluded,
     Pointed,
     Run,
@@ -64,6 +66,17 @@ async def test_an_acquire_runs_when_granted_and_stands_by_when_refused(
     assert getattr(stood_by.because, "because", None) is RefusedReason.HELD
 
 
+async def test_a_release_that_could_not_be_asked_is_left_to_lapse(store: FaultyStore) -> None:
+    ran = await policies.acquire_or_stand_by(store.leases.acquire(CEO, owner=ME, ttl=AGE))
+    assert isinstance(ran, Run)
+    store.faults.make_unreachable()
+    left = await policies.release_or_let_lapse(store.leases, ran.lease)
+    assert isinstance(left, LeftToLapse)
+    store.faults.heal()
+    assert isinstance(await store.leases.get(CEO), Lease)
+    assert isinstance(await policies.release_or_let_lapse(store.leases, ran.lease), Released)
+
+
 async def test_pauses_that_could_not_be_read_are_kept(store: FaultyStore) -> None:
     await store.pauses.create(pause())
     known = await policies.pauses_or_last_known(store.pauses, ())
@@ -88,6 +101,7 @@ def test_every_direction_cites_its_source() -> None:
     assert {name: policy.direction for name, policy in policies.POLICIES.items()} == {
         "leases.renew": Direction.HOLD,
         "leases.acquire": Direction.DO_NOT_RUN,
+        "leases.release": Direction.LET_LAPSE,
         "pauses.list": Direction.KEEP,
         "config.target": Direction.CONCLUDE_NOTHING,
     }
