@@ -70,8 +70,9 @@ async def ask(
     hint: str | None = None,
     protocol: int | None = None,
     meta: Mapping[str, object] | None = None,
+    gated: bool | None = None,
 ) -> Granted | Refused:
-    """Claim as a node does: gated for a seat, ungated for all else."""
+    """Claim as a node does: gated for a seat, ungated for all else, unless the case says."""
     protocols = {} if protocol is None else {"protocol": protocol}
     return await store.leases.acquire(
         resource,
@@ -79,7 +80,7 @@ async def ask(
         ttl=ttl,
         hint=hint,
         meta=meta,
-        gated=is_gated(resource),
+        gated=is_gated(resource) if gated is None else gated,
         **protocols,
     )
 

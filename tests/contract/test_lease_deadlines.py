@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from coordination.contract.answers import Absent, Owner, Refused, RefusedReason
-from coordination.contract.leases import Granted, Lease
+from coordination.contract.leases import Granted
 from coordination.contract.store import Store
 from coordination.errors import InvalidRequest, TtlTooLong, Unavailable
 from tests.contract.backends import Backend
@@ -129,8 +129,9 @@ async def test_every_new_tenure_starts_later_than_the_one_before(
 
 
 @case("LSE-29")
+@pytest.mark.parametrize("gated", [True, False], ids=["gated", "ungated"])
 async def test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused(
-    backend: Backend,
+    backend: Backend, gated: bool
 ) -> None:
     stores = await backend.open(handles=4)
     owners = [Owner(f"node-{index}:1") for index in range(32)]
@@ -138,7 +139,7 @@ async def test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused
 
     async def race(index: int) -> Granted | Refused:
         with crowd:
-            return await insist(lambda: ask(stores[index % 4], CEO, owners[index]))
+            return await insist(lambda: ask(stores[index % 4], CEO, owners[index], gated=gated))
 
     answers = await asyncio.gather(*(race(index) for index in range(32)))
     assert crowd.most == 32, "the claims did not run beside one another: no race happened"
@@ -153,15 +154,18 @@ async def test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused
 
 
 @case("LSE-30")
-async def test_one_owners_concurrent_claims_are_one_tenure(backend: Backend) -> None:
+@pytest.mark.parametrize("gated", [True, False], ids=["gated", "ungated"])
+async def test_one_owners_concurrent_claims_are_one_tenure(backend: Backend, gated: bool) -> None:
     stores = await backend.open(handles=4)
     crowd = Crowd()
 
-    async def one(index: int) -> Lease:
+    async def one(index: int) -> Granted | Refused:
         with crowd:
-            return await insist(lambda: claim(stores[index % 4], CEO, A))
+            return await insist(lambda: ask(stores[index % 4], CEO, A, gated=gated))
 
-    leases = await asyncio.gather(*(one(index) for index in range(16)))
+    answers = await asyncio.gather(*(one(index) for index in range(16)))
+    leases = [answer.lease for answer in answers if isinstance(answer, Granted)]
+    assert len(leases) == 16
     assert {lease.epoch for lease in leases} == {1}
     assert {lease.owner for lease in leases} == {A}
     assert crowd.most == 16

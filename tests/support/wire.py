@@ -60,6 +60,7 @@ class Wire:
     sent: Counter[str] = field(default_factory=Counter)  # publishes and requests, by subject
     deliveries: int = 0  # stream messages that reached the client
     withheld: int = 0  # and those that did not
+    replies: int = 0  # answers to requests, heartbeats included
     answerers: list[Answerer] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
     _server: asyncio.Server | None = None
@@ -202,7 +203,9 @@ class _Link:
                 return None
             self.wire.deliveries += 1
             frame.args[2] = _renumber(frame.reply, self.withheld[sid]).encode()
-        elif self.withheld[sid]:
+            return frame
+        self.wire.replies += 1
+        if self.withheld[sid]:
             frame.head = _LAST_CONSUMER.sub(
                 lambda found: b"Nats-Last-Consumer: %d" % (int(found[1]) - self.withheld[sid]),
                 frame.head,
