@@ -118,6 +118,9 @@ def _read_hello(text: str | None, user: object) -> tuple[View | None, datetime |
 
 
 def _read_moment(text: object) -> datetime | None:
+    """When the page was made; a page that says "" reads itself again and misses nothing."""
+    if text == "":
+        return datetime.now(UTC)
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -120,9 +121,11 @@ class Feed:
         frames: list[dict[str, object]] = []
         appeared = [row for row in fresh.rows if row not in before.rows]
         left = [row for row in before.rows if row not in fresh.rows]
-        if appeared or left:
+        moved = find_moved(tuple(before.rows), tuple(fresh.rows))
+        if appeared or left or moved:
             self._remember_ghosts(before, left, appeared)
-            frames.append(self._next({"kind": "rows", "appeared": appeared, "left": left}))
+            rows = {"kind": "rows", "appeared": appeared, "left": left, "moved": moved}
+            frames.append(self._next(rows))
         cells = draw_changes(before, fresh, now)
         if cells or said:
             frames.append(self._next({"kind": "cells", "cells": cells, "say": said}))
@@ -148,6 +151,24 @@ class Feed:
         cells = draw_changes(nothing, self.sheet, now)
         rev = {"rev": self.rev, "prev_rev": None}
         return {"kind": "cells", "topic": self.topic, "cells": cells, "say": "", **rev}
+
+
+def find_moved(before: tuple[str, ...], after: tuple[str, ...]) -> list[str]:
+    """The fewest rows of both orders that had to move to turn one into the other."""
+    place = {row: number for number, row in enumerate(before)}
+    common = [row for row in after if row in place]
+    tails: list[int] = []  # the smallest last place of a rising run, by its length
+    lengths = []
+    for row in common:
+        length = bisect_left(tails, place[row])
+        tails[length : length + 1] = [place[row]]
+        lengths.append(length)
+    stayed, wanted = set(), len(tails) - 1
+    for row, length in zip(reversed(common), reversed(lengths), strict=True):
+        if length == wanted:
+            stayed.add(row)
+            wanted -= 1
+    return [row for row in common if row not in stayed]
 
 
 def draw_changes(before: Sheet, after: Sheet, now: datetime) -> dict[str, str]:
@@ -248,7 +269,7 @@ class Pump:
         since = self.listening_since
         if made_at is None or since is None or made_at < since:
             return False
-        return self.changed_at is None or self.changed_at < made_at
+        return self.changed_at is None or self.changed_at <= made_at
 
     def leave(self, feed: Feed, outbox: Outbox) -> None:
         """Look away; a feed without sockets is forgotten."""

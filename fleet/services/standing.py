@@ -32,8 +32,8 @@ class Effect(StrEnum):
     """How far a recorded pause has come."""
 
     IN_EFFECT = "in effect"
-    NOT_REPORTED = "recorded, holder not heard since"
-    TURNS_RUN = "recorded, its node runs turns"
+    NOT_REPORTED = "recorded, report awaited"
+    TURNS_RUN = "recorded, node runs turns"
     UNSAID = "recorded, turn not said"
 
 

@@ -101,8 +101,8 @@ function showWaiting() {
   $("#pending").hidden = !waiting.size;
   $("[data-pending-text]").textContent = orderHeld() ? `Order held, ${many}` : many;
 }
-function rows({ appeared = [], left = [] }) {
-  for (const id of [...appeared, ...left]) waiting.add(id);
+function rows({ appeared = [], left = [], moved = [] }) {
+  for (const id of [...appeared, ...left, ...moved]) waiting.add(id);
   for (const id of left) byId(id)?.classList.add("ghost");
   showWaiting();
 }

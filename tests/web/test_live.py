@@ -282,3 +282,30 @@ async def test_a_feed_nobody_looks_at_is_forgotten(
         await page.until(lambda frame: frame["kind"] == "clock")
         assert View(page="fleet") in live.pump().feeds
     await eventually(lambda: not live.pump().feeds)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ("abcd", "abcd", ""),
+        ("abcd", "cabd", "c"),
+        ("abcd", "bcda", "a"),
+        ("abcd", "axbd", ""),
+        ("abcd", "dcba", "dcb"),
+        ("", "ab", ""),
+    ],
+)
+async def test_the_fewest_rows_count_as_moved(before: str, after: str, moved: str) -> None:
+    assert live.find_moved(tuple(before), tuple(after)) == list(moved)
+
+
+async def test_a_seat_that_changes_place_is_a_row_that_waits(
+    peopled: TwinFleet, viewer: Client, opened: Open
+) -> None:
+    async with opened(viewer) as page:
+        await page.greet("seats")
+        await page.until(lambda frame: frame["kind"] == "clock")
+        await other(peopled.pause, "cleo-eng")
+        frame = await page.until(lambda frame: frame["kind"] == "rows")
+        assert (frame["appeared"], frame["left"]) == ([], [])
+        assert frame["moved"] == ["seat-cleo-eng"]
