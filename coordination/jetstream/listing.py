@@ -84,11 +84,6 @@ async def open_listing(
     return listed, consumer
 
 
-def _told(what: str) -> str:
-    """How an error of any step begins, so that it names the listing and not just its bucket."""
-    return f"listing of {what} ended early: its"
-
-
 async def _pass(
     consumer: OrderedConsumer, index: "asyncio.Future[Index]", quiet: timedelta = QUIET
 ) -> dict[str, Entry]:
