@@ -75,6 +75,7 @@ class OrderedConsumer:
         self._items: deque[Delivery | Beat] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._failure = ""
+        self._closed = False
         self._consumed = 0
         self._heard = 0.0
         self._mute: asyncio.TimerHandle | None = None
@@ -108,7 +109,7 @@ class OrderedConsumer:
     @property
     def is_closed(self) -> bool:
         """Whether whoever opened it has had enough of it."""
-        return self._deleting is not None
+        return self._closed
 
     async def next(self, until: float | None = None) -> Delivery | Beat | None:
         """The next message or beat; None at `until` (loop time), when nudged, or once closed.
@@ -132,7 +133,7 @@ class OrderedConsumer:
     def abandon(self) -> "asyncio.Task[None]":
         """Begin to delete it on the broker, for a caller that is failing or cancelled itself."""
         if self._deleting is None:
-            self._fail("it was closed")
+            self._fail("it was given up")
             for stop in self._unlisten:
                 stop()
             if self._mute is not None:
@@ -140,17 +141,18 @@ class OrderedConsumer:
             self._deleting = self._broker.chore(self._delete(), name=f"delete {self.name}")
         return self._deleting
 
-    def _end(self) -> None:
-        self.abandon()
-
     async def close(self) -> None:
         """Delete it on the broker. Goes on when its caller is cancelled; safe to call twice."""
+        self._closed = True
         await asyncio.shield(self.abandon())
+
+    def _end(self) -> None:
+        self._fail("the store was closed")
+        self.abandon()
 
     async def _subscribe(self) -> None:
         if not self._broker.is_up:
-            msg = f"{self.operation} of {self._bucket}: {Why.UNSENT}"
-            raise Unavailable(msg, operation=self.operation, subject=self._bucket)
+            raise self._unavailable(Why.UNSENT)
         try:
             self._subscription = await self._broker.link.subscribe(
                 self._inbox, cb=self._hear, pending_msgs_limit=0, pending_bytes_limit=_LIMIT_BYTES

@@ -152,7 +152,7 @@ async def test_closing_the_connection_deletes_the_consumers_still_open(
     await broker.close()
     assert await consumers(plain, bucket) == 0
     for watch in watches:
-        await ends(watch.events(), 1)
+        assert "the store was closed" in str(await ends(watch.events(), 1))
         await watch.close()
 
 
