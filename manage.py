@@ -5,7 +5,6 @@ import sys
 
 from crewlet_site.errors import StartRefused
 
-
 PROCESSES = frozenset({"node", "web", "worker", "beat"})
 
 
