@@ -25,4 +25,7 @@ soak:
 
 bench:
 	@scripts/prepare-venv dev
-	@for script in bench/[a-z]*.py; do echo "== $$script"; .venv/bin/python "$$script" || exit 1; done
+	@for script in bench/[a-z]*.py; do \
+		name="$$(basename "$$script" .py)"; \
+		echo "== bench.$$name"; .venv/bin/python -m "bench.$$name" || exit 1; \
+	done
