@@ -11,7 +11,7 @@ from coordination.rules.keys import Resource
 from coordination.rules.leases import PROTOCOL
 from coordination.testing import FaultyStore, ManualClock, Verb
 from fleet.node.keeper import SeatKeeper
-from tests.node.conftest import holders, profile
+from tests.node.terms import holders, profile
 
 TTL = timedelta(seconds=45)
 ME = Owner("core-1:node-1")

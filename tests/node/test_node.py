@@ -15,7 +15,7 @@ from coordination.rules.instants import Instant
 from coordination.rules.keys import Resource
 from coordination.slots.store import SlotStore
 from coordination.testing import FaultyStore, Verb
-from tests.node.conftest import NODE, Directory, company_of, holders, profile, running
+from tests.node.terms import NODE, Directory, company_of, holders, profile, running
 from tests.support.waiting import eventually
 
 TTL = timedelta(seconds=6)

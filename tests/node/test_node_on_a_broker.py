@@ -17,7 +17,7 @@ from runtime.hub import topics
 from runtime.hub.hub import Hub
 from runtime.hub.notices import Notice, State
 from runtime.reading import Known, Unknown
-from tests.node.conftest import Directory, company_of, holders, profile, running
+from tests.node.terms import Directory, company_of, holders, profile, running
 from tests.support.nats_server import NatsServer
 from tests.support.waiting import eventually
 
