@@ -106,6 +106,14 @@ class Socket(daphne.ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # unt
             if not self.is_paused:
                 self.transport.resumeProducing()
 
+    def serverSend(self, content: str | bytes, binary: bool = False) -> None:
+        """Send; autobahn's limit on a message is meant here for what peers say, not for pages."""
+        limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
+        try:
+            super().serverSend(content, binary)
+        finally:
+            self.maxMessagePayloadSize = limit
+
     def say_goodbye(self) -> None:
         """Close with the code that tells a client to come back."""
         if self.state == self.STATE_OPEN:
@@ -195,6 +203,7 @@ def missing_internals() -> tuple[str, ...]:
             "onMessage",
             "onClose",
             "serverClose",
+            "serverSend",
         ),
         daphne.ws_protocol.WebSocketFactory: ("buildProtocol", "protocol"),
         WebSocketServerProtocol: (

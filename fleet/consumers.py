@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, override
@@ -20,8 +21,10 @@ from runtime.access import Permission, Role, may, role_of
 SIGNED_OUT: Final = 4401
 ROLE_CHANGED: Final = 4403
 BAD_FRAME: Final = 1008
+INTERNAL_ERROR: Final = 1011
 RECHECK_EVERY: Final = timedelta(seconds=5)
 LONGEST_TEXT: Final = 2_000  # characters of a query or subject that are looked at
+_log = logging.getLogger("crewlet.live")
 _DROPPED: Final = ("tz",)  # zones are the browser's own: they do not multiply feeds
 
 
@@ -49,6 +52,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # untyped bas
             loop.create_task(self._send_frames(), name="socket-send"),
             loop.create_task(self._recheck(), name="socket-recheck"),
         ]
+        for task in self._tasks:
+            task.add_done_callback(self._note_end)
 
     @override
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -66,10 +71,19 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # untyped bas
         self._look_away()
         mine = asyncio.current_task()
         for task in self._tasks:
-            if task is not mine:
+            if task is not mine and not task.done():
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        """A socket whose task failed would stay open and say nothing: it is closed instead."""
+        fault = None if task.cancelled() else task.exception()
+        if fault is None:
+            return
+        _log.error("socket_failed task=%s", task.get_name(), exc_info=fault)
+        closing = self.close(INTERNAL_ERROR)
+        self._tasks.append(task.get_loop().create_task(closing, name="socket-close"))
 
     def _look_away(self) -> None:
         if self.feed is not None:

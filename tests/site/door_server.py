@@ -1,7 +1,8 @@
 """A server behind the byte door: `door_server.py PORT PROGRESS_FILE PING_SECONDS`.
 
 The application's manner is its path: `/flood` sends until a send waits for a second, then goes on;
-`/deaf` accepts and takes nothing; `/idle` accepts and waits.
+`/deaf` accepts and takes nothing; `/large` says more at once than a peer may; `/idle` accepts and
+waits.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from crewlet_site import byte_door
 
 MESSAGES = 4096
 MESSAGE_BYTES = 64 * 1024
+LARGE_BYTES = 8 * byte_door.MESSAGE_LIMIT_BYTES
 progress = Path(sys.argv[2])
 
 
@@ -48,6 +50,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "websocket.accept"})
     if scope["path"] == "/flood":
         await flood(scope, send)
+    elif scope["path"] == "/large":
+        await send({"type": "websocket.send", "text": "." * LARGE_BYTES})
     elif scope["path"] == "/deaf":
         await asyncio.sleep(3600)
     while (await receive())["type"] != "websocket.disconnect":
@@ -60,4 +64,6 @@ byte_door.Server(
     endpoints=[f"tcp:port={sys.argv[1]}:interface=127.0.0.1"],
     ping_interval=int(sys.argv[3]),
     ping_timeout=int(sys.argv[3]),
+    websocket_max_message_size=byte_door.MESSAGE_LIMIT_BYTES,
+    websocket_max_frame_size=byte_door.MESSAGE_LIMIT_BYTES,
 ).run()

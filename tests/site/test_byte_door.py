@@ -159,6 +159,14 @@ def test_a_client_that_writes_faster_than_it_is_heard_has_to_wait(server: DoorSe
     assert sent < 64 * 1024 * 1024, "256 MiB were offered and nothing had to wait"
 
 
+def test_a_page_may_be_told_more_at_once_than_it_may_say(server: DoorServer) -> None:
+    limit = byte_door.MESSAGE_LIMIT_BYTES
+    with server.connect("/large") as client:
+        assert read_frame(client) == (1, b"." * (8 * limit))
+        client.sendall(masked(b"x" * (limit + 1)))
+        server.await_state("disconnected")
+
+
 def test_a_stop_of_the_server_tells_sockets_to_come_back(server: DoorServer) -> None:
     with server.connect("/idle") as client:
         server.process.terminate()

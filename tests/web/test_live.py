@@ -309,3 +309,16 @@ async def test_a_seat_that_changes_place_is_a_row_that_waits(
         frame = await page.until(lambda frame: frame["kind"] == "rows")
         assert (frame["appeared"], frame["left"]) == ([], [])
         assert frame["moved"] == ["seat-cleo-eng"]
+
+
+async def test_a_socket_that_cannot_be_written_is_closed_and_not_left_mute(
+    peopled: TwinFleet, operator: Client, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_args: object, **_kwargs: object) -> None:
+        message = "too large for this server"
+        raise ValueError(message)
+
+    monkeypatch.setattr(consumers.LiveConsumer, "send", refuse)
+    async with opened(operator) as page:
+        await page.greet("seats")
+        assert await page.closed() == consumers.INTERNAL_ERROR
