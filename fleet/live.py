@@ -131,7 +131,7 @@ class Feed:
             frames.append(self._next({"kind": "cells", "cells": cells, "say": said}))
         return frames
 
-    def _next(self, frame: dict[str, object]) -> dict[str, object]:
+    def _next(self, frame: Mapping[str, object]) -> dict[str, object]:
         self.rev += 1
         return {**frame, "topic": self.topic, "rev": self.rev, "prev_rev": self.rev - 1}
 

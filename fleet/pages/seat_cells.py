@@ -31,7 +31,7 @@ def agent_columns(picture: Picture, standing: Standing) -> tuple[Column, ...]:
 
 def person_columns() -> tuple[Column, ...]:
     """A person's seat: nodes have nothing to do with it."""
-    not_held = facts.none("not held by nodes")
+    not_held = facts.none("nobody")
     return (
         ("state", "State", facts.value("person", tone="quiet"), "c-state"),
         ("holder", "Held by", not_held, "d3"),
@@ -112,7 +112,7 @@ def paused(standing: Standing) -> Fact:
         f"by {pause.by},",
         clip(pause.reason) or "no reason given",
         moment=pause.at.as_datetime(),
-        after="turn stopped too" if pause.stop_running else "",
+        after="turn asked to stop" if pause.stop_running else "",
     )
 
 

@@ -215,7 +215,7 @@ def choose_action(picture: Picture, standing: Standing, *, may_pause: bool) -> A
     url = dom.resume_url(standing.handle) if paused is not None else dom.pause_url(standing.handle)
     refusal = ""
     if standing.is_person:
-        kind, url, refusal = "none", "", "a person's seat cannot be paused"
+        kind, url, refusal = "none", "", "a person's seat"
     elif standing.seat is None and paused is None and picture.company is not None:
         kind, url, refusal = "none", "", "not in the company document"
     elif not may_pause:

@@ -121,7 +121,7 @@ def _replicas(entry: NodeEntry) -> Fact:
     if wanted is None:
         return facts.unsaid()
     if has is None:
-        return facts.value(f"wants {wanted}", "bucket's: did not say")
+        return facts.value(str(wanted), "what its file asks for")
     if has != wanted:
         return facts.value(f"wants {wanted}", f"bucket has {has}", mark="warn", tone="warn")
     return facts.value(str(wanted), f"bucket has {has}")

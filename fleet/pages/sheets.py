@@ -171,7 +171,7 @@ def _seats(page: SeatsPage) -> Sheet:
         rows={row.id: row.handle for row in page.window.rows},
         facts=facts,
         blocks=blocks,
-        is_blank=page.blank is not None and not page.has_company,
+        is_blank=page.blank is not None,
     )
 
 

@@ -86,7 +86,7 @@ def test_the_seats_page_lists_agents_and_people(fleet: TwinFleet, viewer: Client
 
 def test_a_persons_seat_has_no_control_and_says_why(fleet: TwinFleet, operator: Client) -> None:
     html = text_of(operator, "/seats/")
-    assert "a person&#x27;s seat cannot be paused" in html
+    assert "Pause mira: a person&#x27;s seat" in html
     assert 'aria-label="Pause mira"' not in html
 
 
