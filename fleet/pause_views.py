@@ -11,13 +11,17 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from coordination.contract.pauses import Pause
 from fleet import pause_rules, pauses
 from fleet.context import clock_of
 from fleet.pages import dom
 from fleet.pages.pause import (
+    NOTHING_YET,
+    Outcome,
     PausePage,
     draw_pause_form,
     draw_standing,
+    say_expired,
     say_outcome,
     say_resume_outcome,
 )
@@ -94,9 +98,8 @@ def _pause(request: HttpRequest, typed: Typed) -> HttpResponse:
     if odd_day:
         return _redraw(request, typed, errors={"review_by": odd_day})
     now = timezone.now()
-    if not typed.is_retry and pause_rules.has_expired(typed.request_id, now):
-        # Somebody took their time over the reason; nothing was ever sent under the old id.
-        typed = replace(typed, request_id=pauses.mint_request_id(now))
+    if not typed.is_retry:
+        typed = replace(typed, request_id=pauses.freshen_request_id(typed.request_id, now))
     wish = pauses.PauseWish(
         handle=typed.handle,
         reason=typed.reason,
@@ -107,35 +110,23 @@ def _pause(request: HttpRequest, typed: Typed) -> HttpResponse:
     outcome = pauses.pause(wish, _author(request))
     match outcome:
         case pauses.Recorded(pause=record):
-            return _paused(request, typed.handle, int(record.revision), record.stop_running)
+            return _paused(request, record)
         case pauses.Invalid(problems=problems):
-            return _redraw(
-                request, typed, errors={problem.field: problem.message for problem in problems}
-            )
-        case pauses.AlreadyPaused(pause=stands):
-            page = draw_standing(
-                picture_of(request),
-                typed.handle,
-                stands,
-                author=_author(request).name,
-                request_id=pauses.mint_request_id(),
-                outcome=say_outcome(outcome, clock_of(request)),
-                offer="stop",
-            )
-            return _draw(request, page, status=HTTPStatus.CONFLICT)
+            errors = {problem.field: problem.message for problem in problems}
+            return _redraw(request, typed, errors=errors)
         case pauses.OutcomeOpen() | pauses.NotAsked():
             return _redraw(request, typed, outcome=outcome)
         case _:
             return _refused(request, typed.handle, outcome)
 
 
-def _paused(request: HttpRequest, handle: str, version: int, stopped: bool) -> HttpResponse:
-    text = f"Paused {handle}."
-    if stopped:
+def _paused(request: HttpRequest, record: Pause) -> HttpResponse:
+    text = f"Paused {record.handle}."
+    if record.stop_running:
         text += " Its running turn ends at its next round and cannot be brought back."
-    undo = toasts.Undo(url="/seats/resume/", fields={"seat": f"{version}:{handle}"})
-    toasts.say(request, text, undo=undo)
-    return HttpResponseSeeOther(dom.seat_url(handle))
+    pressed = f"{int(record.revision)}:{record.handle}"
+    toasts.say(request, text, undo=toasts.Undo(url="/seats/resume/", fields={"seat": pressed}))
+    return HttpResponseSeeOther(dom.seat_url(record.handle))
 
 
 def _redraw(
@@ -143,38 +134,30 @@ def _redraw(
     typed: Typed,
     *,
     errors: dict[str, str] | None = None,
-    outcome: pauses.OutcomeOpen | pauses.NotAsked | None = None,
+    outcome: pauses.NotDone | None = None,
 ) -> HttpResponse:
-    picture = picture_of(request)
-    page = draw_pause_form(
-        picture, typed.handle, author=_author(request).name, request_id=typed.request_id
-    )
-    said = say_outcome(outcome, clock_of(request)) if outcome is not None else page.outcome
-    other = {name: text for name, text in (errors or {}).items() if name == "request_id"}
-    if other:
-        page = replace(page, request_id=pauses.mint_request_id())
-        said = say_outcome(
-            pauses.Invalid(
-                problems=(
-                    pause_rules.Problem(
-                        field="request_id", code="op_expired", message=other["request_id"]
-                    ),
-                )
-            ),
-            clock_of(request),
-        )
+    """The form again, with all that was typed."""
+    said, wrong = NOTHING_YET, errors or {}
+    if outcome is not None:
+        said = say_outcome(outcome, clock_of(request))
+    elif "request_id" in wrong:
+        said = say_expired(wrong["request_id"])
+        typed = replace(typed, request_id=pauses.mint_request_id(), is_retry=False)
     is_open = isinstance(outcome, pauses.OutcomeOpen)
+    page = draw_pause_form(
+        picture_of(request), typed.handle, author=_author(request).name, request_id=typed.request_id
+    )
     page = replace(
         page,
         outcome=said,
-        attempt="retry" if is_open or (typed.is_retry and not other) else "first",
+        attempt="retry" if is_open or typed.is_retry else "first",
         is_open=is_open,
         reason=typed.reason,
         stop_running=typed.stop_running,
         review_by=typed.review_by,
-        errors=errors or {},
+        errors=wrong,
     )
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return _draw(request, page, status=status)
 
 
@@ -182,22 +165,12 @@ def _check(request: HttpRequest, typed: Typed) -> HttpResponse:
     outcome = pauses.check(typed.handle, typed.request_id)
     match outcome:
         case pauses.Recorded(pause=record):
-            return _paused(request, typed.handle, int(record.revision), record.stop_running)
-        case pauses.AlreadyPaused(pause=stands):
-            page = draw_standing(
-                picture_of(request),
-                typed.handle,
-                stands,
-                author=_author(request).name,
-                request_id=pauses.mint_request_id(),
-                outcome=say_outcome(outcome, clock_of(request)),
-                offer="stop",
-            )
-            return _draw(request, page, status=HTTPStatus.CONFLICT)
+            return _paused(request, record)
+        case pauses.AlreadyPaused():
+            return _refused(request, typed.handle, outcome)
         case pauses.NotPaused():
-            return _redraw(
-                request, typed, errors={"reason": "The pause was not recorded; send it again."}
-            )
+            errors = {"reason": "The pause was not recorded; send it again."}
+            return _redraw(request, typed, errors=errors)
         case pauses.NotAsked():
             return _redraw(request, typed, outcome=pauses.OutcomeOpen(request_id=typed.request_id))
 
@@ -257,44 +230,50 @@ def _show_resume(request: HttpRequest, handle: str) -> HttpResponse:
 def _resume_refused(
     request: HttpRequest, handle: str, outcome: pauses.ResumeOutcome
 ) -> HttpResponse:
-    picture = picture_of(request)
-    stands = outcome.pause if isinstance(outcome, pauses.PausedAgain) else None
-    if isinstance(outcome, pauses.OutcomeOpen | pauses.NotAsked):
-        stands = picture.index.pauses.get(handle)
-    page = draw_standing(
-        picture,
-        handle,
-        stands,
-        author=_author(request).name,
-        request_id=pauses.mint_request_id(),
-        outcome=say_resume_outcome(outcome, clock_of(request)),
-        offer="resume",
-    )
-    return _draw(request, page, status=_STATUS.get(type(outcome), HTTPStatus.OK))
-
-
-_STATUS = {
-    pauses.PausedAgain: HTTPStatus.CONFLICT,
-    pauses.NoSuchSeat: HTTPStatus.NOT_FOUND,
-    pauses.PersonsSeat: HTTPStatus.UNPROCESSABLE_ENTITY,
-    pauses.Invalid: HTTPStatus.UNPROCESSABLE_ENTITY,
-}
+    said = say_resume_outcome(outcome, clock_of(request))
+    return _draw_refusal(request, handle, outcome, said, offer="resume")
 
 
 def _refused(
     request: HttpRequest, handle: str, outcome: pauses.PauseOutcome | pauses.AmendOutcome
 ) -> HttpResponse:
-    stands = outcome.pause if isinstance(outcome, pauses.PausedAgain) else None
+    said = say_outcome(outcome, clock_of(request))
+    return _draw_refusal(request, handle, outcome, said, offer="stop")
+
+
+def _draw_refusal(
+    request: HttpRequest, handle: str, outcome: object, said: Outcome, *, offer: str
+) -> HttpResponse:
+    """What stands instead; after an open outcome the same operation is offered again."""
+    picture = picture_of(request)
+    stands: Pause | None = None
+    if isinstance(outcome, pauses.PausedAgain | pauses.AlreadyPaused):
+        stands = outcome.pause
+    elif isinstance(outcome, pauses.OutcomeOpen | pauses.NotAsked):
+        stands = picture.index.pauses.get(handle)
+    is_open = isinstance(outcome, pauses.OutcomeOpen)
     page = draw_standing(
-        picture_of(request),
+        picture,
         handle,
         stands,
         author=_author(request).name,
-        request_id=pauses.mint_request_id(),
-        outcome=say_outcome(outcome, clock_of(request)),
-        offer="stop" if stands is not None else "",
+        request_id=outcome.request_id
+        if isinstance(outcome, pauses.OutcomeOpen)
+        else pauses.mint_request_id(),
+        outcome=said,
+        offer=offer,
     )
+    page = replace(page, is_open=is_open and offer == "stop")
     return _draw(request, page, status=_STATUS.get(type(outcome), HTTPStatus.OK))
+
+
+_STATUS = {
+    pauses.AlreadyPaused: HTTPStatus.CONFLICT,
+    pauses.PausedAgain: HTTPStatus.CONFLICT,
+    pauses.NoSuchSeat: HTTPStatus.NOT_FOUND,
+    pauses.PersonsSeat: HTTPStatus.UNPROCESSABLE_ENTITY,
+    pauses.Invalid: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
 
 
 def _draw(request: HttpRequest, page: PausePage, *, status: int = HTTPStatus.OK) -> HttpResponse:

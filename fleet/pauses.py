@@ -146,6 +146,11 @@ def mint_request_id(now: datetime | None = None) -> str:
     return str(uuid7.mint(unix_ms, os.urandom(uuid7.TAIL_BYTES)))
 
 
+def freshen_request_id(request_id: str, now: datetime) -> str:
+    """The id, or a fresh one where somebody took their time and nothing was sent under the old."""
+    return mint_request_id(now) if pause_rules.has_expired(request_id, now) else request_id
+
+
 def pause(wish: PauseWish, author: Author, *, now: datetime | None = None) -> PauseOutcome:
     """Record a pause unless one stands."""
     moment = now or datetime.now(UTC)

@@ -4,7 +4,7 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from fleet.pages import dom
 from fleet.pages.board import draw_board
@@ -48,7 +48,7 @@ SEAT_HEADS: Final = (
 )
 
 
-@require_GET
+@require_safe
 @require(Permission.READ)
 def board(request: HttpRequest) -> HttpResponse:
     """Is the company being run, by which nodes, and what is stranded?"""
@@ -59,7 +59,7 @@ def board(request: HttpRequest) -> HttpResponse:
     return render(request, "fleet/board.html", context)
 
 
-@require_GET
+@require_safe
 @require(Permission.READ)
 def node(request: HttpRequest, node: str) -> HttpResponse:
     """One node."""
@@ -81,7 +81,7 @@ def node_context(page: NodePage) -> dict[str, str]:
     }
 
 
-@require_GET
+@require_safe
 @require(Permission.READ)
 def seats(request: HttpRequest) -> HttpResponse:
     """Which seats run, where, and which are paused."""
@@ -111,7 +111,7 @@ def seats(request: HttpRequest) -> HttpResponse:
     return render(request, "fleet/seats.html", context)
 
 
-@require_GET
+@require_safe
 @require(Permission.READ)
 def seat(request: HttpRequest, handle: str) -> HttpResponse:
     """One seat."""
@@ -132,7 +132,7 @@ def seat_context(row: str, handle: str) -> dict[str, str]:
     }
 
 
-@require_GET
+@require_safe
 @require(Permission.READ)
 def settings_nodes(request: HttpRequest) -> HttpResponse:
     """What differs between nodes."""

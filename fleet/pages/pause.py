@@ -207,6 +207,11 @@ def say_outcome(outcome: pauses.PauseOutcome | pauses.AmendOutcome, clock: Clock
             return NOTHING_YET
 
 
+def say_expired(message: str) -> Outcome:
+    """For an operation id that cannot be sent any more."""
+    return Outcome(title="Nothing was changed", text=message, tone="critical")
+
+
 def _say_already(stands: Pause, clock: Clock) -> Outcome:
     at = moment_words(stands.at.as_datetime(), "at", clock)
     reason = f": {stands.reason}" if stands.reason else ", with no reason given"

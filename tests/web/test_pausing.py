@@ -319,3 +319,27 @@ def test_a_retry_after_somebody_resumed_does_not_claim_a_pause(
     answer = operator.post(FORM, form | {"attempt": "retry"})
     assert "ada-pm is not paused" in answer.content.decode()
     assert fleet.standing("ada-pm") is None
+
+
+def test_an_open_outcome_of_stopping_a_turn_is_checked_or_sent_again(
+    fleet: TwinFleet, operator: Client
+) -> None:
+    version = fleet.pause("ada-pm", by="jonas", reason="Refund policy")
+    form = filled(do="stop", version=str(version))
+    fleet.faults.lose(Verb.UPDATE, bucket="positions")
+    html = operator.post(FORM, form).content.decode()
+    assert "may or may not have been recorded" in html
+    assert hidden(html, "request_id") == form["request_id"]
+    assert operator.post(FORM, form).status_code == 303
+    record = fleet.standing("ada-pm")
+    assert record is not None
+    assert (record.by, record.stop_running) == ("jonas", True)
+
+
+def test_an_open_outcome_of_a_resume_says_so(fleet: TwinFleet, operator: Client) -> None:
+    version = fleet.pause("ada-pm")
+    fleet.faults.lose(Verb.REMOVE, bucket="positions")
+    html = operator.post("/seats/resume/", {"seat": f"{version}:ada-pm"}).content.decode()
+    assert "The resume may or may not have been recorded." in html
+    assert operator.post("/seats/resume/", {"seat": f"{version}:ada-pm"}).status_code == 303
+    assert fleet.standing("ada-pm") is None
