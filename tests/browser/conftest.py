@@ -1,7 +1,7 @@
 """One quiet node for every test that leaves it whole; people with access to it; their windows."""
 
 import http.client
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser
@@ -9,6 +9,25 @@ from playwright.sync_api import Browser
 from tests.browser import api
 from tests.browser.visitors import ADMIN, OPERATOR, VIEWER, FirstVisit, Visitors
 from tests.support.running_node import RunningNode
+
+
+_measured = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def measured(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Takes a figure that the end of the run shows."""
+    figures = request.config.stash.setdefault(_measured, [])
+    return lambda figure: figures.append(f"{request.node.name}: {figure}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what was measured."""
+    figures = terminalreporter.config.stash.get(_measured, [])
+    if figures:
+        terminalreporter.section("measured in the browser")
+        for figure in figures:
+            terminalreporter.line(figure)
 
 
 @pytest.fixture(scope="session")

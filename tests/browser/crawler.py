@@ -19,25 +19,31 @@ QUICK: Final = re.compile(
 )
 """Counts, presence, and what may have changed since: unknown as soon as it cannot be asked."""
 
+PEOPLE: Final = ("mira", "jonas", "anouk")
+"""The people's seats of the example document."""
+
 _COLLECT: Final = """html => {
   const doc = html ? new DOMParser().parseFromString(html, "text/html") : document;
   const words = node => node.textContent.replace(/\\s+/g, " ").trim();
   const counts = {};
   const facts = [...doc.querySelectorAll("[data-fact]")].map(node => {
-    const place = node.closest("[data-row], .panel, form, header, nav") || doc.body;
-    const key = node.closest("dd")?.previousElementSibling || node.closest("td");
-    const label = key ? key.dataset.label || words(key).replace(words(node), "") : "";
-    const name = node.id || [place.id || place.getAttribute("aria-labelledby") || "", label].join("/");
+    const row = node.closest("[data-row]"), cell = node.closest("td");
+    const term = node.closest("dd")?.previousElementSibling;
+    const place = row?.id || (row && words(row.querySelector("th"))) ||
+      node.closest("section")?.getAttribute("aria-labelledby") || "page";
+    const label = term ? words(term) : cell ? `column ${cell.cellIndex}` : "";
+    const name = node.id || `${place}/${label}`;
     counts[name] = (counts[name] || 0) + 1;
     return {
       key: counts[name] > 1 ? `${name}#${counts[name]}` : name,
       state: node.dataset.fact,
       text: words(node),
-      row: node.closest("[data-row]")?.id || "",
-      section: node.closest("section[id], section[aria-labelledby]")?.getAttribute("aria-labelledby") || "",
+      row: row?.id || "",
+      section: node.closest("section")?.getAttribute("aria-labelledby") || "",
     };
   });
-  const rows = [...doc.querySelectorAll("[data-row]")].map(row => row.id || words(row.querySelector("th")));
+  const rows = [...doc.querySelectorAll("[data-row]")].map(
+    row => row.id || words(row.querySelector("th")));
   const chip = doc.querySelector("#chip");
   const banner = doc.querySelector("#banner");
   return {
@@ -89,9 +95,25 @@ class Look:
             faults += _judge(was, now, expected)
         return faults
 
-    def fresh(self) -> dict[str, str]:
-        """State by key."""
-        return {key: fact.state for key, fact in self.facts.items()}
+    @property
+    def dark(self) -> dict[str, str]:
+        """State by key of every fact that claims not to be the present answer."""
+        return {
+            key: fact.state
+            for key, fact in self.facts.items()
+            if fact.state in {"unknown", "stale"}
+        }
+
+    def zeroes(self, before: "Look") -> list[str]:
+        """Facts that claim 0 or none now and did not before."""
+        return [
+            f"{key} reads {fact.text}"
+            for key, fact in self.facts.items()
+            if fact.state in FRESH
+            and re.match(r"(at least )?0\b|none|no ", fact.text)
+            and key in before.facts
+            and before.facts[key].text != fact.text
+        ]
 
 
 def _judge(was: Seen, now: Seen | None, expected: Iterable[str]) -> list[str]:

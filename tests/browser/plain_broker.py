@@ -1,20 +1,28 @@
 """A node's broker, met with plain nats-py: faults and evidence that owe nothing to the product."""
 
 import asyncio
-import threading
+import json
+import os
+import re
+import signal
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Final
 
 import nats
 from nats.aio.client import Client
-from nats.errors import TimeoutError as NoAnswer
-from nats.js.api import ConsumerInfo, StreamConfig
+from nats.js.api import StreamConfig
 from nats.js.errors import NotFoundError
 
 from crewlet_site.home import Home
+from crewlet_site.supervisor.broker import DOMAIN
 from tests.support.running_node import RunningNode
 from tests.support.waiting import eventually_blocking
+
+RELOADED: Final = "Reloaded server configuration"
 
 
 async def connect(node: RunningNode) -> Client:
@@ -72,36 +80,45 @@ def last_sequence(node: RunningNode, stream: str) -> int:
 
 @contextmanager
 def muted(node: RunningNode, *streams: str) -> Iterator[None]:
-    """Delete every consumer of these streams as it appears: watches are open and hear nothing."""
-    stopped = threading.Event()
+    """Every watch of these streams falls silent and none can be opened, though the broker answers.
 
-    async def drop(client: Client, stream: str, name: str) -> None:
-        with suppress(NotFoundError, NoAnswer):
-            await client.jetstream().delete_consumer(stream, name)
-
-    async def keep_muting() -> None:
-        client = await connect(node)
-        context = client.jetstream()
-
-        async def told(message: object) -> None:
-            *_, stream, name = getattr(message, "subject", "").split(".")
-            await drop(client, stream, name)
-
-        for stream in streams:
-            await client.subscribe(f"$JS.EVENT.ADVISORY.CONSUMER.CREATED.{stream}.*", cb=told)
-        while not stopped.is_set():
-            for stream in streams:
-                standing: list[ConsumerInfo] = await context.consumers_info(stream)
-                for consumer in standing:
-                    await drop(client, stream, consumer.name)
-            await asyncio.sleep(0.02)
-        await client.close()
-
-    thread = threading.Thread(target=lambda: asyncio.run(keep_muting()), name="muting")
-    thread.start()
+    The broker is told to refuse consumers of these streams, and those that stand are deleted.
+    """
+    conf = Home(node.home).broker / "nats.conf"
+    written = conf.read_text(encoding="utf-8")
+    api = ("$JS.API", f"$JS.{DOMAIN}.API")
+    refused = [f"{each}.CONSUMER.CREATE.{stream}.>" for each in api for stream in streams]
     try:
+        _reload(node, conf, _permitting(written, refused))
+        for stream in streams:
+            ask(node, partial(_drop_consumers, stream=stream))
         yield
     finally:
-        stopped.set()
-        thread.join(timeout=30)
-        eventually_blocking(lambda: not thread.is_alive(), why="the muting ended")
+        _reload(node, conf, _permitting(written, []))
+        conf.write_text(written, encoding="utf-8")
+
+
+def _permitting(written: str, refused: list[str]) -> str:
+    denied = f", permissions: {{ publish: {{ deny: {json.dumps(refused)} }} }}" if refused else ""
+    found = re.search(r"authorization \{ (.*) \}", written)
+    assert found, "the broker's file names no user"
+    return written.replace(found[0], f"authorization {{ users: [ {{ {found[1]}{denied} }} ] }}")
+
+
+def _reload(node: RunningNode, conf: Path, text: str) -> None:
+    log = Home(node.home).log / "broker.log"
+    before = log.read_text(encoding="utf-8").count(RELOADED)
+    conf.write_text(text, encoding="utf-8")
+    os.kill(node.pids()["broker"], signal.SIGHUP)
+    eventually_blocking(
+        lambda: log.read_text(encoding="utf-8").count(RELOADED) > before,
+        within=10,
+        why="the broker read its file again",
+    )
+
+
+async def _drop_consumers(client: Client, *, stream: str) -> None:
+    context = client.jetstream()
+    for consumer in await context.consumers_info(stream):
+        with suppress(NotFoundError):
+            await context.delete_consumer(stream, consumer.name)

@@ -123,7 +123,7 @@ class Visitors:
         unexpected = [
             text for text in heard.complaints if not any(part in text for part in expected)
         ]
-        assert unexpected == []
+        assert not unexpected, unexpected
         assert heard.elsewhere(node) == []
 
     def first_visit(self, node: RunningNode, link: str, who: Someone) -> FirstVisit:
