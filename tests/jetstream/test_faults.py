@@ -245,7 +245,7 @@ async def test_a_look_up_nobody_answered_is_asked_once_more(
     own_server: NatsServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    monkeypatch.setattr("coordination.jetstream.opening._LOOK_UP_ASK", timedelta(seconds=0.3))
+    monkeypatch.setattr("coordination.jetstream.opening._LOOK_UP_ASK", timedelta(seconds=1))
     monkeypatch.setattr("coordination.jetstream.opening._ASK_AGAIN", 0.3)
     monkeypatch.setattr("coordination.jetstream.opening._SLOW_AFTER", 0.2)
     await (
@@ -260,7 +260,7 @@ async def test_a_look_up_nobody_answered_is_asked_once_more(
     own_server.pause()
     looking = asyncio.create_task(look_up_or_create(broker, "crewlet_leases", {}))
     await eventually(lambda: "coord_kv_bucket_slow" in caplog.text, within=2)
-    await eventually(lambda: wire.count("STREAM.INFO") == 2, within=2)
+    await eventually(lambda: wire.count("STREAM.INFO") == 2, within=5)
     own_server.resume()
     found = await looking
     assert found is not None

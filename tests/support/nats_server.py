@@ -135,8 +135,9 @@ class NatsServer:
             self._process.wait()
 
     def pause(self) -> None:
-        """SIGSTOP: it holds every connection and answers none."""
+        """SIGSTOP: it holds every connection and answers none, from when this returns."""
         os.kill(self.pid, signal.SIGSTOP)
+        eventually_blocking(self._stands_still, why=f"broker {self.name} stands still")
 
     def resume(self) -> None:
         """SIGCONT."""
@@ -171,6 +172,10 @@ class NatsServer:
         await eventually(
             lambda: process.poll() is not None, within=30, why=f"broker {self.name} ends"
         )
+
+    def _stands_still(self) -> bool:
+        threads = Path(f"/proc/{self.pid}/task").glob("*/stat")
+        return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in threads)
 
     def _config(self) -> str:
         account = f"{{ user: {json.dumps(self.user)}, password: {json.dumps(self.password)} }}"
