@@ -76,10 +76,13 @@ function selected(node) {
   return selection && !selection.isCollapsed && selection.containsNode(node, true);
 }
 function draw(scope = document) {
+  // Asked of every node before any is written: each question after a write lays the page out again.
+  const due = [];
   for (const each of scope.matches?.("time") ? [scope] : $$("time[datetime]", scope)) {
     const text = words(each.dateTime, each.dataset.form);
-    if (each.textContent !== text && !selected(each)) each.textContent = text;
+    if (each.textContent !== text && !selected(each)) due.push([each, text]);
   }
+  for (const [each, text] of due) each.textContent = text;
 }
 function tick() {
   if (!document.hidden) draw();
