@@ -10,7 +10,6 @@ from tests.browser import api
 from tests.browser.visitors import ADMIN, OPERATOR, VIEWER, FirstVisit, Visitors
 from tests.support.running_node import RunningNode
 
-
 _measured = pytest.StashKey[list[str]]()
 
 

@@ -1,6 +1,6 @@
 """What every page owes its readers: access for all, no sideways scrolling, little on the wire."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import axe_core_python
@@ -32,10 +32,11 @@ FIRST_LOAD_REQUESTS = 8
 
 
 @pytest.fixture(scope="module")
-def furnished(node: RunningNode) -> RunningNode:
+def furnished(node: RunningNode) -> Iterator[RunningNode]:
     """The quiet node with one seat paused at length."""
     api.pause(node, "finn-ops", "Long " * 60 + "Donaudampfschifffahrtsgesellschaft" * 4)
-    return node
+    yield node
+    api.resume(node, "finn-ops")
 
 
 def violations(page: Page, within: str = "html") -> list[str]:
