@@ -26,9 +26,9 @@ NO_BANNER = Banner()
 def membership_banner(picture: Picture) -> Banner:
     """When presence leases, or seat leases, could not be listed."""
     if not picture.presences.is_known:
-        return _silent(picture.presences, "Membership could not be listed", "who holds a lease")
+        return _silent(picture, picture.presences, "Membership could not be listed", _MEMBERS)
     if not picture.seats.is_known:
-        return _silent(picture.seats, "Seat leases could not be listed", "which node holds a seat")
+        return _silent(picture, picture.seats, "Seat leases could not be listed", _HOLDERS)
     return NO_BANNER
 
 
@@ -45,17 +45,23 @@ def seats_banner(picture: Picture) -> Banner:
             after=_NO_ROW_LEAVES if told.as_of else "",
         )
     if not picture.seats.is_known:
-        return _silent(picture.seats, "Seat leases could not be listed", "which node holds a seat")
+        return _silent(picture, picture.seats, "Seat leases could not be listed", _HOLDERS)
     return NO_BANNER
 
 
+_MEMBERS = "who holds a lease"
+_HOLDERS = "which node holds a seat"
 _NO_ROW_LEAVES = "No row leaves this table until a listing that succeeds lacks it."
 
 
-def _silent[T](told: Told[T], title: str, what: str) -> Banner:
+def _silent[T](picture: Picture, told: Told[T], title: str, what: str) -> Banner:
+    # One bucket may be mute while the store answers, and the chip beside the banner says so.
+    cause = (
+        "The store answers, but not about these" if picture.link.up else "The store did not answer"
+    )
     return Banner(
         title=title,
-        text=f"The store did not answer, so nobody can say now {what}.",
+        text=f"{cause}, so nobody can say now {what}.",
         since=told.since,
         as_of=told.as_of,
         after=_NO_ROW_LEAVES if told.as_of else "",

@@ -57,6 +57,8 @@ def test_no_fact_is_drawn_as_fresh_while_the_store_cannot_be_asked_and_all_are_o
                 status, look = fetch(page, path)
                 assert (status, faults_of(look, before[path], fault)) == (200, []), path
                 assert (look.chip == "store") is fault.is_silent
+            cause = "did not answer" if fault.is_silent else "answers, but not about these"
+            assert cause in collect(pages["/fleet/"]).banner
             answer = api.call(failing, "GET", "/api/fleet")
             assert (answer.status, answer.body["error"]) == (503, "unavailable")
             assert int(answer.headers["retry-after"]) > 0
