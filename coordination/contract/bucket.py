@@ -88,6 +88,11 @@ class Bucket(Protocol):
     async def put(self, key: str, value: bytes, *, message_id: str = "") -> Written:
         """Write whatever stands there."""
 
+    async def put_beside(
+        self, key: str, value: bytes, *, other: str, expected: Revision
+    ) -> Written | Conflict:
+        """Write whatever stands there, only while another key stands at `expected` (0: nothing)."""
+
     async def update(
         self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
     ) -> Written | Conflict:

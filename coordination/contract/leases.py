@@ -114,7 +114,8 @@ class Leases(Protocol):
         Returns:
             Renewed, or Lost: a lapsed lease is re-claimed, never renewed. The lease it carries
             states its new instants from a lower bound of the broker's clock taken before the
-            write, so the true deadline is never earlier than the one stated; a read has it exactly.
+            write: while that clock does not run back, the true deadline is never earlier than the
+            one stated. A read has it exactly; nothing is decided by the one stated.
 
         Raises:
             Unavailable: ownership is unchanged as far as anyone knows; the next renewal settles it.

@@ -7,7 +7,7 @@ are equal when decoded.
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -15,6 +15,12 @@ from coordination.errors import CorruptRecord, InvalidRequest
 from coordination.rules.instants import Instant
 
 MAX_VALUE_BYTES: Final = 8 * 1024 * 1024  # a larger value is refused with both sizes
+MAX_META_LEVELS: Final = 64  # objects and lists inside each other; readers bound their recursion
+
+# A number on the wire is a signed 64-bit one; anything else is no number a writer of ours wrote.
+type Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+type Token = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # 0 is a claim being made
+type Counter = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -22,12 +28,12 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     resource: str
     owner: str
-    epoch: int
+    epoch: Token
     claim: str = ""
-    ttl_ns: int
+    ttl_ns: Whole
     acquired_at: Instant | None = None
     preferred: str = ""
-    protocol: int = 0
+    protocol: Whole = 0
     meta: dict[str, Any] = {}
 
 
@@ -35,7 +41,7 @@ class EpochRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """`epochs`: the counter tokens are minted from. Never removed; gaps are harmless."""
 
     resource: str
-    epoch: int
+    epoch: Counter
     preferred: str = ""
 
 
@@ -61,7 +67,7 @@ class PayloadRecord(msgspec.Struct, frozen=True, kw_only=True):
 class StatusRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`status`, key = node id."""
 
-    epoch: int
+    epoch: Whole
     revision_id: str = ""
     status: str
     error: str = ""
@@ -107,7 +113,7 @@ def decode[T: msgspec.Struct](kind: type[T], body: bytes, *, subject: str) -> T:
     """
     try:
         return msgspec.json.decode(body, type=kind, dec_hook=_from_wire)
-    except (msgspec.MsgspecError, ValueError) as fault:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as fault:
         msg = f"the record under {subject} cannot be decoded: {fault}"
         raise CorruptRecord(msg, operation="decode", subject=subject) from fault
 
@@ -116,7 +122,8 @@ def check_meta(meta: Mapping[str, object], *, subject: str) -> dict[str, Any]:
     """A deep copy of a meta object as it will be read back.
 
     Raises:
-        InvalidRequest: a value does not encode, or does not decode back to itself.
+        InvalidRequest: a value does not encode, does not decode back to itself, or nests deeper
+            than `MAX_META_LEVELS`.
     """
     try:
         body = msgspec.json.encode(meta)
@@ -124,21 +131,30 @@ def check_meta(meta: Mapping[str, object], *, subject: str) -> dict[str, Any]:
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as fault:
         msg = f"the meta of {subject} is no JSON object: {fault}"
         raise InvalidRequest(msg, operation="encode", subject=subject) from fault
-    if not _same(meta, back):
-        msg = f"the meta of {subject} holds a value that does not read back as it was written"
+    if not _same(meta, back, MAX_META_LEVELS):
+        msg = (
+            f"the meta of {subject} holds a value that does not read back as it was written,"
+            f" or nests deeper than {MAX_META_LEVELS} levels"
+        )
         raise InvalidRequest(msg, operation="encode", subject=subject)
     return back
 
 
-def _same(given: object, back: object) -> bool:
+def _same(given: object, back: object, levels: int) -> bool:
     if isinstance(given, Mapping):
         return (
-            isinstance(back, dict)
+            levels > 0
+            and isinstance(back, dict)
             and given.keys() == back.keys()
-            and all(_same(value, back[key]) for key, value in given.items())
+            and all(_same(value, back[key], levels - 1) for key, value in given.items())
         )
     if isinstance(given, list | tuple):
-        return isinstance(back, list) and len(given) == len(back) and all(map(_same, given, back))
+        return (
+            levels > 0
+            and isinstance(back, list)
+            and len(given) == len(back)
+            and all(_same(*both, levels - 1) for both in zip(given, back, strict=True))
+        )
     if isinstance(given, int | float) and not _is_finite(given):
         return False
     return given == back and isinstance(given, bool) == isinstance(back, bool)
@@ -149,14 +165,6 @@ def _is_finite(number: float) -> bool:
     try:
         return math.isfinite(number)
     except OverflowError:  # an integer beyond every double
-        return False
-
-
-def _is_double(number: float) -> bool:
-    """Whether every reader of JSON can hold it; many read a number as a double and nothing else."""
-    try:
-        return math.isfinite(number)
-    except OverflowError:
         return False
 
 

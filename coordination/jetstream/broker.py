@@ -179,6 +179,7 @@ class Broker:
         if link is None or not link.is_connected or self._closing:
             self._revive()
             return Silence(Why.UNSENT)
+        link.check_size(payload, headers)
         token = f"{next(self._tokens):x}"
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Msg | Silence] = loop.create_future()

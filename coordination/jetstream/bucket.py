@@ -60,6 +60,21 @@ class KvBucket(Bucket):
         return _unconditional(await write(self._broker, draft))
 
     @override
+    async def put_beside(
+        self, key: str, value: bytes, *, other: str, expected: Revision
+    ) -> Written | Conflict:
+        """Write while another key stands at `expected`. Cost: one write."""
+        draft = Draft(
+            bucket=self._name,
+            key=key,
+            value=value,
+            operation="put",
+            expected=expected,
+            expected_on=other,
+        )
+        return await write(self._broker, draft)
+
+    @override
     async def update(
         self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
     ) -> Written | Conflict:

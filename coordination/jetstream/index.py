@@ -11,7 +11,7 @@ import msgspec
 
 from coordination.errors import Unavailable
 from coordination.jetstream.broker import ASK_WITHIN, ApiReply, Broker
-from coordination.jetstream.reads import stream_of
+from coordination.jetstream.reads import stream_of, told_instant
 from coordination.rules.instants import Instant
 
 
@@ -100,9 +100,8 @@ async def read_clock(
     Raises:
         Unavailable: as for `read_info`, or the answer carries no time.
     """
-    return _clock_of(
-        await read_info(broker, bucket, operation=operation, within=within), operation, bucket
-    )
+    info = await read_info(broker, bucket, operation=operation, within=within)
+    return told_instant(info.ts, operation=operation, subject=bucket)
 
 
 async def read_index(broker: Broker, bucket: str, key_filter: str, *, operation: str) -> Index:
@@ -134,11 +133,5 @@ async def read_index(broker: Broker, bucket: str, key_filter: str, *, operation:
             keys.add(subject[len(prefix) :])
         offset += len(page.state.subjects)
         if not page.state.subjects or offset >= page.total:
-            return Index(keys=frozenset(keys), as_of=_clock_of(plain, operation, bucket))
-
-
-def _clock_of(info: StreamInfo, operation: str, bucket: str) -> Instant:
-    if not info.ts:
-        msg = f"{operation} of {bucket}: the broker told no time"
-        raise Unavailable(msg, operation=operation, subject=bucket)
-    return Instant.parse(info.ts)
+            as_of = told_instant(plain.ts, operation=operation, subject=bucket)
+            return Index(keys=frozenset(keys), as_of=as_of)

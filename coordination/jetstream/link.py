@@ -9,7 +9,7 @@ than asking for the state before each publish and, unlike it, keeps a publish fr
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final, override
 
@@ -17,7 +17,7 @@ import nats.errors
 from nats.aio.client import Client, Server
 
 from coordination.contract.store import Credentials
-from coordination.errors import ConfigurationMismatch, Unavailable
+from coordination.errors import ConfigurationMismatch, InvalidRequest, Unavailable
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,6 +26,7 @@ _LONGEST_WAIT: Final = 2.0
 _PING_EVERY: Final = 5  # seconds; three unanswered ones are a dead link
 _GREETS_WITHIN: Final = 2  # seconds for one attempt
 _CLOSES_WITHIN: Final = 2.0
+_HEADERS_FRAME: Final = b"NATS/1.0\r\n\r\n"
 
 type Hook = Callable[[], Awaitable[None]]
 
@@ -47,6 +48,22 @@ class Link(Client):
     def server_version(self) -> str:
         """The broker's version, such as `2.15.1`."""
         return str(self._server_info.get("version", ""))
+
+    def check_size(self, payload: bytes, headers: Mapping[str, str] | None) -> None:
+        """Refuse a message over the broker's limit, which cuts the connection over one.
+
+        The library counts the payload alone; the broker counts the headers too.
+
+        Raises:
+            InvalidRequest: naming both sizes.
+        """
+        size = len(payload)
+        if headers:
+            lines = (f"{name}: {value}\r\n".encode() for name, value in headers.items())
+            size += len(_HEADERS_FRAME) + sum(map(len, lines))
+        if size > self.max_payload:
+            msg = f"a message of {size} bytes is over the broker's limit of {self.max_payload}"
+            raise InvalidRequest(msg, operation="send")
 
     @override
     async def _process_op_err(self, e: Exception) -> None:

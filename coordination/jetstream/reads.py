@@ -153,9 +153,22 @@ def entry_of(message: StoredMessage, key: str) -> Entry:
         key=key,
         value=message.data,
         revision=Revision(message.seq),
-        written_at=Instant.parse(message.time),
+        written_at=told_instant(message.time, operation="read", subject=key),
         operation=_stored_operation(message.hdrs),
     )
+
+
+def told_instant(text: str, *, operation: str, subject: str) -> Instant:
+    """An instant in a broker's answer.
+
+    Raises:
+        Unavailable: it told none, or nothing that is one.
+    """
+    try:
+        return Instant.parse(text)
+    except InvalidRequest as fault:
+        msg = f"{operation} of {subject}: the broker told no time: {text!r}"
+        raise Unavailable(msg, operation=operation, subject=subject) from fault
 
 
 def _stored_operation(block: bytes) -> Operation:

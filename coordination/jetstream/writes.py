@@ -20,6 +20,7 @@ from coordination.jetstream.errors import ApiError, Code, refusal
 from coordination.jetstream.reads import MESSAGE_ID_HEADER, find_own, stream_of, subject_of
 
 EXPECTED_HEADER: Final = "Nats-Expected-Last-Subject-Sequence"
+EXPECTED_ON_HEADER: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 RETRY_WITHIN: Final = timedelta(seconds=5)
 _FIRST_WAIT: Final = 0.001  # seconds, doubling
 _LONGEST_WAIT: Final = 0.064
@@ -40,7 +41,8 @@ class Ack(msgspec.Struct, frozen=True):
 class Draft:
     """One message to be written.
 
-    `expected` is the revision it may be written over, None for whatever stands there.
+    `expected` is the revision it may be written over, None for whatever stands there; with
+    `expected_on` it is the revision that this other key has to stand at.
     """
 
     bucket: str
@@ -48,6 +50,7 @@ class Draft:
     value: bytes
     operation: str
     expected: Revision | None = None
+    expected_on: str = ""
     message_id: str = ""
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -61,6 +64,8 @@ class Draft:
         found = dict(self.headers)
         if self.expected is not None:
             found[EXPECTED_HEADER] = str(self.expected)
+        if self.expected_on:
+            found[EXPECTED_ON_HEADER] = subject_of(self.bucket, self.expected_on)
         if self.message_id:
             found[MESSAGE_ID_HEADER] = self.message_id
         return found or None

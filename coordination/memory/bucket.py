@@ -78,6 +78,16 @@ class MemoryBucket(Bucket):
         return self._stream.put(key, value, message_id=message_id)
 
     @override
+    async def put_beside(
+        self, key: str, value: bytes, *, other: str, expected: Revision
+    ) -> Written | Conflict:
+        await self._handle.reach("put", key)
+        standing = self._stream.newest(other)
+        if expected != (NO_REVISION if standing is None else standing.revision):
+            return Conflict()
+        return self._stream.put(key, value)
+
+    @override
     async def update(
         self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
     ) -> Written | Conflict:

@@ -14,10 +14,12 @@ from coordination.errors import InvalidRequest
 
 NANOS: Final = 1_000_000_000  # in a second
 _FORM: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ZERO_NANOS: Final = -62_135_596_800 * NANOS  # 0001-01-01T00:00:00Z: other writers' "not set"
+_LAST_NANOS: Final = 253_402_300_800 * NANOS - 1  # the year 9999 ends, and with it every calendar
 
 
 @total_ordering
@@ -59,7 +61,11 @@ class Instant:
         except ValueError as fault:
             msg = f"{text!r} is no instant: {fault}"
             raise InvalidRequest(msg) from fault
-        return cls(_whole_nanos(whole) + int((fraction or "").ljust(9, "0")))
+        nanos = _whole_nanos(whole) + int((fraction or "").ljust(9, "0"))
+        if not _ZERO_NANOS <= nanos <= _LAST_NANOS:
+            msg = f"{text!r} is no instant of the years 1 to 9999 UTC"
+            raise InvalidRequest(msg)
+        return cls(nanos)
 
     @classmethod
     def of(cls, moment: datetime) -> Self:

@@ -98,9 +98,20 @@ class ResourceClass:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Resource:
-    """What can be leased: `class:name[:name…]`, no empty segment."""
+    """What can be leased: `class:name[:name…]`, no empty segment.
+
+    Raises:
+        InvalidRequest: made of parts whose key no listing would read back.
+    """
 
     parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        text = ":".join(self.parts)
+        if len(self.parts) < 2 or not all(self.parts) or text.count(":") >= len(self.parts):
+            msg = f"{text!r} is no resource: write class:name with no empty part, such as seat:ceo"
+            raise InvalidRequest(msg, subject=text)
+        ResourceClass.parse(self.parts[0])
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -110,21 +121,20 @@ class Resource:
             InvalidRequest: empty, one segment only, an empty segment, or a class that cannot
                 address keys.
         """
-        parts = tuple(text.split(":"))
-        if len(parts) < 2 or not all(parts):
-            msg = f"{text!r} is no resource: write class:name with no empty part, such as seat:ceo"
-            raise InvalidRequest(msg, subject=text)
-        ResourceClass.parse(parts[0])
-        key_of(*parts)
-        return cls(parts)
+        resource = cls(tuple(text.split(":")))
+        key_of(*resource.parts)
+        return resource
 
     @classmethod
     def of_key(cls, key: str) -> Self | None:
         """The resource filed under a key, or None when the key is no resource's."""
         names = names_of(key)
-        if names is None or len(names) < 2 or any(":" in name for name in names):
+        if names is None:
             return None
-        return cls(names)
+        try:
+            return cls(names)
+        except InvalidRequest:
+            return None
 
     @property
     def key(self) -> str:

@@ -7,6 +7,7 @@ Source: coordination.txt, "Retention is a bucket's age" and "The lease TTL bound
 presence only".
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -84,24 +85,30 @@ class Move(StrEnum):
     """What an acquire does next."""
 
     REFUSE_HELD = "refuse_held"  # a peer has it
-    AGAIN = "again"  # a sibling call of this owner is half way: look again
+    AGAIN = "again"  # another call of this owner is half way: look again
     EXTEND = "extend"  # already ours: same epoch, new deadline
     CLAIM = "claim"  # free, lapsed or released: a new tenure
 
 
-def judge_acquire(standing: Standing | None, owner: str, *, held: bool) -> Move:
+def judge_acquire(
+    standing: Standing | None, owner: str, *, held: bool, in_flight: Collection[str] = ()
+) -> Move:
     """The next step of an acquire.
 
     Args:
         standing: what the leader read, None when nothing stands there.
         owner: who asks.
         held: `is_held` of it.
+        in_flight: claim ids this owner is making now. A claim of its own that is not among them was
+            left behind by a call that failed, and is claimed over: its late writes lose.
     """
     if standing is None or not held:
         return Move.CLAIM
     if standing.owner != owner:
         return Move.REFUSE_HELD
-    return Move.AGAIN if standing.is_claiming else Move.EXTEND
+    if not standing.is_claiming:
+        return Move.EXTEND
+    return Move.AGAIN if standing.claim in in_flight else Move.CLAIM
 
 
 class LostReason(StrEnum):
@@ -137,17 +144,21 @@ class Abandonment(StrEnum):
 
 
 def plan_abandon(
-    standing: Standing | None, *, claim: str, revision: int, made_over: int
+    standing: Standing | None, *, claim: str, revision: int, made_over: int, tenure: int = 0
 ) -> Abandonment:
-    """How to take back a claim whose write failed half way.
+    """How to take back a claim that failed half way, or whose caller never learned of it.
 
     Args:
         standing: what the leader reads now.
         claim: our claim id.
         revision: the revision read now; 0 when nothing is there.
         made_over: the revision the claim was written over; 0 when it was a create.
+        tenure: the revision its tenure was acknowledged at; 0 when it was not. Another call of the
+            same owner that has extended it since has moved the revision, and keeps it.
     """
     if standing is not None and standing.is_claiming and standing.claim == claim:
+        return Abandonment.TOMBSTONE
+    if tenure != 0 and revision == tenure:
         return Abandonment.TOMBSTONE
     if made_over == 0 and revision == 0:
         return Abandonment.FENCE

@@ -8,19 +8,21 @@
       │  ── ours ───────> write the new deadline ──────────────────────────┐
       └─ free ──> write a claim (epoch 0) ──> mint ──> write the tenure ───┴─> read back ──> Granted
 
-A claim whose write failed half way is taken back (`abandon`) before its error goes on, so that a
-failed call never holds a resource until its TTL. Lost races start over. Source: wire §6.1.
+A claim that failed half way is taken back (`abandon`) before its error goes on, so that a failed
+call does not hold a resource until its TTL; one that could not be taken back is claimed over by its
+owner's next call. Lost races start over.
 """
 
 import logging
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from coordination.contract.answers import (
+    NO_REVISION,
     Owner,
     Refused,
     RefusedReason,
@@ -61,8 +63,20 @@ class Claim:
     gate: Gate | None
 
 
+@dataclass(slots=True, kw_only=True)
+class _Making:
+    """A new tenure on its way, and how far it got."""
+
+    claiming: LeaseRecord
+    made_over: Revision
+    tenure: Revision = NO_REVISION  # where it stands, once that was acknowledged
+
+
 class Acquiring:
     """Carries claims out over one lane at a time."""
+
+    # By claim id, for every handle of this process, since an owner is one process incarnation.
+    _in_flight: ClassVar[set[str]] = set()
 
     def __init__(self, epochs: EpochCounters, log: logging.Logger) -> None:
         self._epochs = epochs
@@ -85,7 +99,7 @@ class Acquiring:
         found = await lane.find(claim.resource)
         standing = found.standing
         held = standing is not None and await lane.is_held(standing)
-        move = judge_acquire(standing, claim.owner, held=held)
+        move = judge_acquire(standing, claim.owner, held=held, in_flight=self._in_flight)
         if move is Move.REFUSE_HELD:
             return Refused(because=RefusedReason.HELD)
         if claim.gate is not None and await claim.gate.blocks(claim.protocol):
@@ -97,8 +111,7 @@ class Acquiring:
             return (
                 None if written is None else await self._settle(lane, claim, written, fresh=False)
             )
-        written = await self._take(lane, claim, found)
-        return None if written is None else await self._settle(lane, claim, written, fresh=True)
+        return await self._take(lane, claim, found)
 
     async def _extend(self, lane: Lane, claim: Claim, stood: Stood) -> LeaseRecord | None:
         if claim.hint and claim.hint != stood.record.preferred:
@@ -111,15 +124,20 @@ class Acquiring:
         answer = await lane.bucket.update(claim.resource.key, body_of(record), stood.revision)
         return record if isinstance(answer, Written) else None
 
-    async def _take(self, lane: Lane, claim: Claim, found: Found) -> LeaseRecord | None:
+    async def _take(self, lane: Lane, claim: Claim, found: Found) -> Granted | Refused | None:
         """A new tenure over what was found; None when somebody was faster."""
         old = None if found.stood is None else found.stood.record
-        claiming = msgspec.structs.replace(_claimed(claim, old), claim=str(uuid.uuid4()))
+        making = _Making(
+            claiming=msgspec.structs.replace(_claimed(claim, old), claim=str(uuid.uuid4())),
+            made_over=found.revision,
+        )
+        self._in_flight.add(making.claiming.claim)
         try:
-            return await self._mint_over(lane, claim, claiming, found.revision)
+            tenure = await self._mint_over(lane, claim, making)
+            return None if tenure is None else await self._settle(lane, claim, tenure, fresh=True)
         except BaseException:
             await self._cleanup.run(
-                self._abandon(lane, claim.resource, claiming, made_over=found.revision),
+                lambda: self._abandon(lane, claim.resource, making),
                 failed=lambda error: self._log.warning(
                     "coord_kv_claim_abandon_failed resource=%s owner=%s error=%r",
                     claim.resource,
@@ -128,12 +146,12 @@ class Acquiring:
                 ),
             )
             raise
+        finally:
+            self._in_flight.discard(making.claiming.claim)
 
-    async def _mint_over(
-        self, lane: Lane, claim: Claim, claiming: LeaseRecord, made_over: Revision
-    ) -> LeaseRecord | None:
+    async def _mint_over(self, lane: Lane, claim: Claim, making: _Making) -> LeaseRecord | None:
         key = claim.resource.key
-        claimed = await lane.bucket.update(key, body_of(claiming), made_over)
+        claimed = await lane.bucket.update(key, body_of(making.claiming), making.made_over)
         if not isinstance(claimed, Written):
             return None
         stored = await lane.bucket.read_revision(key, claimed.revision)
@@ -141,14 +159,17 @@ class Acquiring:
             return None
         minted = await self._epochs.mint(claim.resource, hint=claim.hint)
         tenure = msgspec.structs.replace(
-            claiming,
+            making.claiming,
             epoch=minted.epoch,
             preferred=minted.hint,
             acquired_at=stored.written_at,
             claim="",
         )
         won = await lane.bucket.update(key, body_of(tenure), claimed.revision)
-        return tenure if isinstance(won, Written) else None
+        if not isinstance(won, Written):
+            return None
+        making.tenure = won.revision
+        return tenure
 
     async def _settle(
         self, lane: Lane, claim: Claim, written: LeaseRecord, *, fresh: bool
@@ -176,17 +197,17 @@ class Acquiring:
             claim.protocol,
         )
 
-    async def _abandon(
-        self, lane: Lane, resource: Resource, claiming: LeaseRecord, *, made_over: Revision
-    ) -> None:
+    async def _abandon(self, lane: Lane, resource: Resource, making: _Making) -> None:
         """Take a half-made claim back, or fence its late write out."""
+        claiming = making.claiming
         for _ in range(CAS_ROUNDS):
             found = await lane.find(resource)
             plan = plan_abandon(
                 found.standing,
                 claim=claiming.claim,
                 revision=found.revision,
-                made_over=made_over,
+                made_over=making.made_over,
+                tenure=making.tenure,
             )
             if plan is Abandonment.NOTHING:
                 return

@@ -1,13 +1,20 @@
 """Work that must run to its end although its caller was cancelled or got an error."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Final
+
+from coordination.errors import CorruptRecord, Unavailable
+
+_AGAIN: Final = 0.25  # seconds after an attempt the store did not answer
 
 
 class Cleanup:
     """Runs clean-ups apart from their callers, each for a bounded time.
+
+    What made a clean-up necessary is often a link that broke, so one that could not be asked is
+    tried again while there is time.
 
     A caller waits for its own clean-up, so that what it left is gone when it learns of the failure.
     Cancelling that wait leaves the clean-up running.
@@ -18,12 +25,12 @@ class Cleanup:
         self._running: set[asyncio.Task[None]] = set()
 
     async def run(
-        self, work: Coroutine[Any, Any, None], *, failed: Callable[[BaseException], None]
+        self, work: Callable[[], Awaitable[None]], *, failed: Callable[[BaseException], None]
     ) -> None:
         """Run it and wait.
 
         Args:
-            work: what to finish.
+            work: what to finish; begun again after an attempt that could not be asked.
             failed: told why it did not finish; the failure itself goes no further, because the
                 caller already has the error that led here.
         """
@@ -37,9 +44,17 @@ class Cleanup:
         if self._running:
             await asyncio.wait(self._running)
 
-    async def _bounded(self, work: Coroutine[Any, Any, None]) -> None:
-        async with asyncio.timeout(self._within.total_seconds()):
-            await work
+    async def _bounded(self, work: Callable[[], Awaitable[None]]) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self._within.total_seconds()
+        while True:
+            try:
+                async with asyncio.timeout_at(ends):
+                    return await work()
+            except Unavailable as unknown:
+                if isinstance(unknown, CorruptRecord) or loop.time() + _AGAIN >= ends:
+                    raise
+            await asyncio.sleep(_AGAIN)
 
     def _settle(self, task: asyncio.Task[None], failed: Callable[[BaseException], None]) -> None:
         self._running.discard(task)

@@ -1,9 +1,10 @@
 """A lower bound of the broker's clock, for stating a renewal's deadline without asking each time.
 
-It decides nothing: whether a lease is held is always judged by the broker's clock itself.
+It is one while the broker's clock does not run back; after a step back it may be ahead for up to a
+minute. It decides nothing: whether a lease is held is always judged by the broker's clock itself.
 """
 
-from asyncio import Lock
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
@@ -25,19 +26,38 @@ class ClockFloor:
     def __init__(self, bucket: Bucket, ticks: Callable[[], int]) -> None:
         self._bucket = bucket
         self._ticks = ticks
-        self._lock = Lock()
-        self._heard: tuple[int, int] | None = None  # tick of the answer, nanoseconds to add
+        self._heard_at: int | None = None  # tick of the last answer
+        self._ahead = 0  # nanoseconds to add to a tick
+        self._asking: asyncio.Task[None] | None = None
 
     async def read(self) -> Instant:
         """An instant the broker's clock has reached.
 
+        Whoever needs it while it is being asked shares the one question and its answer.
+
         Raises:
             Unavailable: it was due to be asked and did not answer.
         """
-        async with self._lock:
-            tick = self._ticks()
-            if self._heard is None or not 0 <= tick - self._heard[0] < nanos_of(LEARN_EVERY):
-                now = await self._bucket.now()
-                tick = self._ticks()
-                self._heard = (tick, now.nanos - tick)
-            return Instant(tick + self._heard[1])
+        if not self._is_fresh():
+            if self._asking is None or self._asking.done():
+                self._asking = asyncio.create_task(self._ask())
+                self._asking.add_done_callback(_look_at)
+            asking = self._asking
+            await asyncio.wait({asking})
+            asking.result()
+        return Instant(self._ticks() + self._ahead)
+
+    def _is_fresh(self) -> bool:
+        heard_at = self._heard_at
+        return heard_at is not None and 0 <= self._ticks() - heard_at < nanos_of(LEARN_EVERY)
+
+    async def _ask(self) -> None:
+        now = await self._bucket.now()
+        self._heard_at = self._ticks()
+        self._ahead = now.nanos - self._heard_at
+
+
+def _look_at(asked: asyncio.Task[None]) -> None:
+    """A failure whose askers have all been cancelled is nobody's."""
+    if not asked.cancelled():
+        asked.exception()

@@ -1,7 +1,8 @@
 """The configuration pointer and its payload over the `config` bucket. As `contract.config`.
 
-The payload is put first and blindly, then the pointer moves by compare-and-set. Two editors may put
-before either wins, so the winner makes sure that its own payload is the one that stands.
+The payload is put first, then the pointer moves by compare-and-set. A put lands only while the
+pointer stands where the editor read it, so one that comes late never overwrites a winner's. Two
+editors may both put before either wins, so the winner sees that its own payload is what stands.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,14 @@ from typing import Final, override
 
 import msgspec
 
-from coordination.contract.answers import NO_REVISION, Absent, Conflict, Epoch, Revision
+from coordination.contract.answers import (
+    NO_REVISION,
+    Absent,
+    Conflict,
+    Epoch,
+    Revision,
+    Written,
+)
 from coordination.contract.bucket import Bucket, Entry, Listed
 from coordination.contract.config import NO_ORIGIN, Activation, Config, Origin, Payload
 from coordination.contract.records import PayloadRecord, PointerRecord, decode, encode
@@ -70,8 +78,7 @@ class ConfigSlot(Config):
             expect_absent=expect_absent,
         )
         found = await self._expected(wanted)
-        await self._bucket.put(PAYLOAD, wanted.body)
-        landed = await self._move(wanted, found)
+        landed = await self._land(wanted, found)
         await self._keep_payload(wanted, Revision(landed.epoch))
         return landed
 
@@ -82,6 +89,7 @@ class ConfigSlot(Config):
 
     @override
     async def payload(self, revision_id: str) -> Payload | Absent:
+        _check_revision(revision_id, operation="payload")
         entry = await self._bucket.read(PAYLOAD)
         if not isinstance(entry, Entry) or not entry.is_live:
             return Absent()
@@ -107,32 +115,36 @@ class ConfigSlot(Config):
             raise _raced(standing.revision_id, what=gone)
         return found
 
-    async def _move(self, wanted: _Wanted, found: _Found) -> Activation:
-        """Compare-and-set the pointer; without an expectation until it lands."""
+    async def _land(self, wanted: _Wanted, found: _Found) -> Activation:
+        """Put and move over what was found; without an expectation until it lands."""
         while True:
-            previous = None if found.pointer is None else found.pointer.at
-            at = published_at(wanted.pointer.at, previous)
-            pointer = msgspec.structs.replace(wanted.pointer, at=at)
-            answer = await self._bucket.update(
-                POINTER, encode(pointer, subject=POINTER), found.revision
-            )
-            if not isinstance(answer, Conflict):
-                return _activation(pointer, answer.revision)
+            landed = await self._put_and_move(wanted, found)
+            if isinstance(landed, Activation):
+                return landed
             found = await self._find()
             if wanted.expect_absent or wanted.expect is not None:
                 standing = "" if found.pointer is None else found.pointer.revision_id
                 raise _raced(standing, what="another revision became active first")
 
+    async def _put_and_move(self, wanted: _Wanted, found: _Found) -> Activation | Conflict:
+        put = await self._put_while(wanted, found.revision)
+        if isinstance(put, Conflict):
+            return put
+        previous = None if found.pointer is None else found.pointer.at
+        at = published_at(wanted.pointer.at, previous)
+        pointer = msgspec.structs.replace(wanted.pointer, at=at)
+        body = encode(pointer, subject=POINTER)
+        moved = await self._bucket.update(POINTER, body, found.revision)
+        return moved if isinstance(moved, Conflict) else _activation(pointer, moved.revision)
+
     async def _keep_payload(self, wanted: _Wanted, moved: Revision) -> None:
         """See that the payload stands while the pointer does; a later activation brings its own."""
-        while True:
-            entry = await self._bucket.read(PAYLOAD)
-            if isinstance(entry, Entry) and entry.is_live and entry.value == wanted.body:
-                return
-            if (await self._find()).revision != moved:
-                return
-            over = entry.revision if isinstance(entry, Entry) else NO_REVISION
-            await self._bucket.update(PAYLOAD, wanted.body, over)
+        entry = await self._bucket.read(PAYLOAD)
+        if not isinstance(entry, Entry) or not entry.is_live or entry.value != wanted.body:
+            await self._put_while(wanted, moved)
+
+    async def _put_while(self, wanted: _Wanted, pointer: Revision) -> Written | Conflict:
+        return await self._bucket.put_beside(PAYLOAD, wanted.body, other=POINTER, expected=pointer)
 
     async def _find(self) -> _Found:
         entry = await self._bucket.read(POINTER)
@@ -152,15 +164,19 @@ def activation_of(entry: Entry) -> Activation:
 
 
 def _check(revision_id: str, expect: str | None, expect_absent: bool) -> None:
-    if not revision_id.strip():
-        msg = "a revision id is required"
-        raise InvalidRequest(msg, operation="activate")
+    _check_revision(revision_id, operation="activate")
     if expect is not None and expect_absent:
         msg = "an activation expects a revision or none at all, not both"
         raise InvalidRequest(msg, operation="activate", subject=revision_id)
     if expect is not None and not expect.strip():
         msg = "an expectation names a revision; leave it out to expect nothing"
         raise InvalidRequest(msg, operation="activate", subject=revision_id)
+
+
+def _check_revision(revision_id: str, *, operation: str) -> None:
+    if not revision_id.strip():
+        msg = "a revision id is required"
+        raise InvalidRequest(msg, operation=operation)
 
 
 def _pointer(revision_id: str, at: Instant, summary: str, origin: Origin) -> PointerRecord:

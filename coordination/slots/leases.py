@@ -21,7 +21,7 @@ from coordination.contract.bucket import Bucket, Entry, Listed
 from coordination.contract.leases import Granted, Lease, Leases, Renewed
 from coordination.contract.records import EpochRecord, check_meta, decode
 from coordination.contract.watch import Watch
-from coordination.errors import ConfigurationMismatch
+from coordination.errors import ConfigurationMismatch, InvalidRequest
 from coordination.rules.instants import nanos_of
 from coordination.rules.keys import Resource, ResourceClass
 from coordination.rules.leases import (
@@ -172,6 +172,9 @@ class LeaseSlot(Leases):
     @override
     async def hints(self, resource_class: ResourceClass, node: str) -> tuple[Resource, ...]:
         asked = ResourceClass.parse(resource_class.name)
+        if not node.strip():
+            msg = f"{asked.name} placement hints of which node?"
+            raise InvalidRequest(msg, operation="hints", subject=asked.name)
         bucket = self._epochs.bucket
         listed = await bucket.listing(asked.filter, what=f"{asked.name} placement hints")
         hinted = decoded(listed.entries, _hint_of, bucket=bucket, log=self._log)

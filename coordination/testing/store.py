@@ -48,6 +48,16 @@ class FaultyBucket(Bucket):
         )
 
     @override
+    async def put_beside(
+        self, key: str, value: bytes, *, other: str, expected: Revision
+    ) -> Written | Conflict:
+        return await self._faults.meet(
+            self,
+            Verb.PUT,
+            lambda: self._inner.put_beside(key, value, other=other, expected=expected),
+        )
+
+    @override
     async def update(
         self, key: str, value: bytes, expected: Revision, *, message_id: str = ""
     ) -> Written | Conflict:

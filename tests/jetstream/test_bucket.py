@@ -47,6 +47,19 @@ async def test_a_removal_at_zero_is_a_lost_race_that_reaches_no_broker(
     assert entry.is_live
 
 
+async def test_a_put_beside_lands_only_while_the_other_key_stands(bucket: KvBucket) -> None:
+    assert isinstance(
+        await bucket.put_beside("body", b"0", other="head", expected=NO_REVISION), Written
+    )
+    head = written(await bucket.put("head", b"1"))
+    assert await bucket.put_beside("body", b"1", other="head", expected=NO_REVISION) == Conflict()
+    for value in (b"2", b"3"):
+        written(await bucket.put_beside("body", value, other="head", expected=head))
+    gone = written(await bucket.remove("head", Operation.PURGE))
+    assert await bucket.put_beside("body", b"4", other="head", expected=head) == Conflict()
+    written(await bucket.put_beside("body", b"5", other="head", expected=gone))
+
+
 @pytest.mark.parametrize("operation", [Operation.DELETE, Operation.PURGE])
 async def test_a_removal_leaves_the_marker_it_was_asked_for(
     bucket: KvBucket, operation: Operation

@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 import uvloop
 
-from coordination.contract.answers import Absent, Revision, Written
+from coordination.contract.answers import NO_REVISION, Absent, Revision, Written
 from coordination.contract.bucket import Entry
 from coordination.contract.store import Credentials
 from coordination.errors import (
@@ -262,9 +262,30 @@ async def test_a_value_over_the_brokers_limit_is_the_callers_error(
 ) -> None:
     with pytest.raises(InvalidRequest):
         await store.buckets.positions.put("k", b"0" * (17 * 1024 * 1024))
-    assert await store.buckets.positions.update("k", b"1", Revision(0)) == Written(
+    assert await store.buckets.positions.update("k", b"1", NO_REVISION) == Written(
         revision=Revision(1)
     )
+
+
+async def test_a_value_whose_headers_take_it_over_the_limit_costs_no_connection() -> None:
+    async with NatsServer(max_payload=64 * 1024) as server:
+        store, broker = await opened(server), await connected(server)
+        bucket = KvBucket(broker, store.buckets.positions.name, None)
+        losses: list[None] = []
+        broker.on_lost(lambda: losses.append(None))
+        with pytest.raises(InvalidRequest, match="65536"):
+            await bucket.update("k", bytes(64 * 1024), NO_REVISION)
+        sizes = range(64 * 1024 - 200, 64 * 1024)
+        answers = await asyncio.gather(
+            *(bucket.update(f"k{size}", bytes(size), NO_REVISION) for size in sizes),
+            return_exceptions=True,
+        )
+        kinds = [type(answer) for answer in answers]
+        assert kinds == sorted(kinds, key=[Written, InvalidRequest].index)
+        assert set(kinds) == {Written, InvalidRequest}
+        assert losses == []
+        await broker.close()
+        await store.close()
 
 
 async def test_a_broker_that_is_no_member_of_a_cluster_is_not_clustered(broker: Broker) -> None:

@@ -76,6 +76,15 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
         Instant.parse(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01", "2026-01-01T00:00:00.\u0663Z"],
+)
+def test_no_instant_is_read_that_no_calendar_can_show(text: str) -> None:
+    with pytest.raises(InvalidRequest):
+        Instant.parse(text)
+
+
 def test_a_moment_without_a_timezone_is_refused() -> None:
     with pytest.raises(InvalidRequest):
         Instant.of(datetime(2026, 9, 23, 8, 2))  # noqa: DTZ001 - the fault under test

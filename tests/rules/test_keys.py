@@ -92,6 +92,19 @@ def test_a_name_that_cannot_be_listed_again_is_refused(text: str) -> None:
         Resource.parse(text)
 
 
+@pytest.mark.parametrize(
+    "parts", [(), ("seat",), ("seat", ""), ("seat", "a:b"), ("a b", "c"), ("", "ceo")]
+)
+def test_no_resource_is_made_of_parts_that_no_listing_reads_back(parts: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidRequest):
+        Resource(parts)
+
+
+@pytest.mark.parametrize("key", ["seat", "seat.a=3Ab", "a=20b.c", "seat.=zz", "seat.=3a", "seat."])
+def test_a_key_of_no_resource_belongs_to_nobody(key: str) -> None:
+    assert Resource.of_key(key) is None
+
+
 @pytest.mark.parametrize("name", ["", "seat:", "se.at", "a b", ">", "*", "é"])
 def test_a_class_that_cannot_address_keys_is_refused(name: str) -> None:
     with pytest.raises(InvalidRequest):

@@ -63,7 +63,12 @@ TOMBSTONE = standing("")
 def test_an_acquire_moves_by_what_stands_and_whose_it_is(
     found: Standing | None, held: bool, move: Move
 ) -> None:
-    assert judge_acquire(found, "me", held=held) is move
+    assert judge_acquire(found, "me", held=held, in_flight={"c1"}) is move
+
+
+def test_a_claim_of_ones_own_that_nobody_is_making_any_more_is_claimed_over() -> None:
+    assert judge_acquire(CLAIMING, "me", held=True) is Move.CLAIM
+    assert judge_acquire(PEER_CLAIMING, "me", held=True) is Move.REFUSE_HELD
 
 
 @pytest.mark.parametrize(
@@ -149,6 +154,14 @@ def test_a_half_made_claim_is_taken_back_or_fenced_and_nothing_else_is_touched(
     found: Standing | None, revision: int, made_over: int, plan: Abandonment
 ) -> None:
     assert plan_abandon(found, claim="c1", revision=revision, made_over=made_over) is plan
+
+
+@pytest.mark.parametrize(
+    ("revision", "plan"), [(8, Abandonment.TOMBSTONE), (9, Abandonment.NOTHING)]
+)
+def test_a_tenure_is_taken_back_only_where_it_was_written(revision: int, plan: Abandonment) -> None:
+    found = plan_abandon(TENURE, claim="c1", revision=revision, made_over=5, tenure=8)
+    assert found is plan
 
 
 def test_seats_are_bounded_by_the_age_and_duties_by_three_hours() -> None:

@@ -51,6 +51,31 @@ async def test_a_winner_already_replaced_leaves_its_successors_payload_alone(
     assert await body(peer, "r-2") == b"r-2"
 
 
+@pytest.mark.parametrize("expect", ["r-0", None])
+async def test_a_payload_that_comes_after_a_winner_never_overwrites_the_winners(
+    store: FaultyStore, peer: SlotStore, expect: str | None
+) -> None:
+    await activate(peer, "r-0")
+    putting = store.faults.hold(Verb.PUT, bucket="config")
+    late = asyncio.create_task(activate(store, "r-1", expect=expect))
+    await putting.reached.wait()
+    await activate(peer, "r-2", expect="r-0")
+    putting.release()
+    if expect is None:
+        await late
+        assert await body(peer, "r-1") == b"r-1"
+    else:
+        with pytest.raises(ActivationRaced):
+            await late
+        assert await body(peer, "r-2") == b"r-2"
+
+
+async def test_a_payload_of_no_revision_is_the_callers_error(store: FaultyStore) -> None:
+    with pytest.raises(InvalidRequest):
+        await store.config.payload(" ")
+    assert store.faults.calls == []
+
+
 async def test_a_loser_says_who_won(store: FaultyStore, peer: SlotStore) -> None:
     await activate(peer, "r-0")
     moving = store.faults.hold(Verb.UPDATE, bucket="config")

@@ -172,8 +172,12 @@ async def test_a_caller_cancelled_twice_leaves_the_taking_back_to_finish(
 
 
 async def test_a_claim_that_could_not_be_taken_back_says_so_and_keeps_its_own_error(
-    store: FaultyStore, peer: SlotStore, caplog: pytest.LogCaptureFixture
+    store: FaultyStore,
+    peer: SlotStore,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(store.leases._acquiring._cleanup, "_within", SHORT / 3000)
     store.faults.lose(Verb.UPDATE, bucket="epochs")
     store.faults.fail(Verb.READ, bucket="leases", nth=2)
     with caplog.at_level(logging.WARNING), pytest.raises(OutcomeUnknown):
@@ -181,6 +185,56 @@ async def test_a_claim_that_could_not_be_taken_back_says_so_and_keeps_its_own_er
     assert store.faults.struck == 2
     assert "coord_kv_claim_abandon_failed resource=seat:ceo owner=node-a:core-1" in caplog.text
     assert await is_refused(peer, PEER)
+
+
+async def test_a_claim_left_behind_is_a_peers_after_its_ttl_and_its_owners_at_once(
+    store: FaultyStore, peer: SlotStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store.leases._acquiring._cleanup, "_within", SHORT / 3000)
+    store.faults.lose(Verb.UPDATE, bucket="epochs")
+    store.faults.fail(Verb.READ, bucket="leases", nth=2)
+    with pytest.raises(OutcomeUnknown):
+        await claim(store)
+    assert await is_refused(peer, PEER)
+    assert (await claim(store)).epoch == 2
+
+
+async def test_a_taking_back_that_could_not_be_asked_is_tried_again(
+    store: FaultyStore, peer: SlotStore
+) -> None:
+    store.faults.lose(Verb.UPDATE, bucket="epochs")
+    store.faults.fail(Verb.READ, bucket="leases", nth=2)
+    with pytest.raises(OutcomeUnknown):
+        await claim(store)
+    assert store.faults.struck == 2
+    assert (await claim(peer, PEER)).epoch == 2
+
+
+@OWNERS
+async def test_a_tenure_whose_caller_was_cancelled_is_free_when_the_caller_is_gone(
+    store: FaultyStore, peer: SlotStore, asker: Owner
+) -> None:
+    held = store.faults.hold(Verb.READ, bucket="leases", nth=2)
+    call = asyncio.create_task(claim(store))
+    await held.reached.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert isinstance(await peer.leases.get(CEO), Absent)
+    assert (await claim(peer, asker)).epoch == 2
+
+
+async def test_a_tenure_another_call_of_its_owner_has_extended_outlives_the_cancelled_one(
+    store: FaultyStore, peer: SlotStore
+) -> None:
+    held = store.faults.hold(Verb.READ, bucket="leases", nth=2)
+    call = asyncio.create_task(claim(store))
+    await held.reached.wait()
+    extended = await claim(peer)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert await peer.leases.get(CEO) == extended
 
 
 async def test_a_claim_taken_back_leaves_a_tombstone_that_keeps_hint_and_meta(

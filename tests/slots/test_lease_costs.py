@@ -1,5 +1,6 @@
 """What a lease verb costs on the wire, and when it asks for the clock."""
 
+import asyncio
 from collections import Counter
 from datetime import timedelta
 
@@ -7,6 +8,8 @@ import pytest
 
 from coordination.contract.answers import Owner
 from coordination.contract.leases import Renewed
+from coordination.errors import Unavailable
+from coordination.rules.keys import Resource
 from coordination.testing import FaultyStore, ManualClock, Verb
 from tests.slots.terms import AGE, CEO, ME, PEER, SEATS, SHORT, claim
 
@@ -66,6 +69,21 @@ async def test_a_renewal_costs_a_read_and_a_write_and_the_clock_once_a_minute(
         clock.advance(timedelta(seconds=15))
     assert [beat[:3] for beat in beats] == [(1, 1, 0)] * 9
     assert [beat[3] for beat in beats] == [1, 0, 0, 0, 1, 0, 0, 0, 1]
+
+
+async def test_renewals_at_once_ask_for_the_clock_once_whether_it_answers_or_not(
+    store: FaultyStore,
+) -> None:
+    leases = [await claim(store, resource=Resource.parse(f"seat:s{at}")) for at in range(8)]
+    for answers in (False, True):
+        cost(store)
+        if not answers:
+            store.faults.fail(Verb.NOW)
+        renewals = (store.leases.renew(lease, ttl=AGE) for lease in leases)
+        found = await asyncio.gather(*renewals, return_exceptions=True)
+        kind = Renewed if answers else Unavailable
+        assert [type(answer) for answer in found] == [kind] * 8
+        assert cost(store)[3] == 1
 
 
 async def test_a_release_costs_a_read_and_a_write(store: FaultyStore) -> None:

@@ -8,7 +8,12 @@ import pytest
 from coordination.contract.answers import Absent, Owner, Refused, RefusedReason
 from coordination.contract.bucket import Operation
 from coordination.contract.leases import Renewed
-from coordination.errors import ConfigurationMismatch, CorruptRecord, OutcomeUnknown
+from coordination.errors import (
+    ConfigurationMismatch,
+    CorruptRecord,
+    InvalidRequest,
+    OutcomeUnknown,
+)
 from coordination.rules.keys import Resource
 from coordination.slots.gate import Gate
 from coordination.slots.leases import LeaseSlot
@@ -82,6 +87,66 @@ async def test_a_listing_skips_what_it_cannot_decode_and_says_so(
         assert await store.leases.list_owned(ME) == (lease,)
     assert "coord_kv_undecodable_record bucket=crewlet_leases key=seat.junk" in caplog.text
     assert "coord_kv_undecodable_key bucket=crewlet_leases key=seat.=zz" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        b'"ttl_ns":1e30',
+        b'"ttl_ns":1000000000000000000000000000000',
+        b'"ttl_ns":1,"epoch":-1',
+        b'"ttl_ns":1,"acquired_at":"9999-12-31T23:59:59-23:59"',
+        b'"ttl_ns":1,"meta":{"a":%s}' % (b"[" * 50_000 + b"]" * 50_000),
+        b'"ttl_ns":1,"later":%s' % (b"[" * 50_000 + b"]" * 50_000),
+    ],
+)
+async def test_no_strangers_record_takes_a_listing_down(store: FaultyStore, field: bytes) -> None:
+    lease = await claim(store)
+    hostile = b'{"resource":"seat:x","owner":"them","epoch":1,%s}' % field
+    await store.buckets.leases.put("seat.x", hostile)
+    assert await store.leases.list_live(SEATS) == (lease,)
+    assert await store.leases.protocol_floor() == lease.protocol
+    with pytest.raises(CorruptRecord):
+        await store.leases.get(Resource.parse("seat:x"))
+
+
+@pytest.mark.parametrize("epoch", [-1, 0])
+async def test_a_counter_below_one_mints_no_token(store: FaultyStore, epoch: int) -> None:
+    await store.buckets.epochs.put(CEO.key, b'{"resource":"seat:ceo","epoch":%d}' % epoch)
+    with pytest.raises(CorruptRecord):
+        await claim(store)
+    assert isinstance(await store.leases.get(CEO), Absent)
+
+
+@pytest.mark.parametrize("levels", [65, 900, 100_000])
+async def test_a_meta_nested_too_deep_is_the_callers_error_and_writes_nothing(
+    store: FaultyStore, levels: int
+) -> None:
+    meta: dict[str, object] = {}
+    for _ in range(levels - 1):
+        meta = {"in": meta}
+    with pytest.raises(InvalidRequest):
+        await store.leases.acquire(CEO, owner=ME, ttl=AGE, meta=meta)
+    assert store.faults.calls == []
+
+
+async def test_a_meta_nested_as_deep_as_may_be_reads_back(store: FaultyStore) -> None:
+    meta: dict[str, object] = {}
+    for _ in range(63):
+        meta = {"in": meta}
+    await store.leases.acquire(CEO, owner=ME, ttl=AGE, meta=meta)
+    lease = await store.leases.get(CEO)
+    assert not isinstance(lease, Absent)
+    assert lease.meta == meta
+
+
+@pytest.mark.parametrize("node", ["", " "])
+async def test_hints_of_no_node_are_an_error_and_no_listing(store: FaultyStore, node: str) -> None:
+    await claim(store)
+    store.faults.calls.clear()
+    with pytest.raises(InvalidRequest):
+        await store.leases.hints(SEATS, node)
+    assert store.faults.calls == []
 
 
 @pytest.mark.parametrize("removed", [False, True])
