@@ -71,18 +71,18 @@ const time = (iso, form = "ago") => {
   return node;
 };
 
-function selected(node) {
+// Kept by its event: asking a selection after a write lays the whole page out, once a cell.
+let picked = null;
+document.addEventListener("selectionchange", () => {
   const selection = getSelection();
-  return selection && !selection.isCollapsed && selection.containsNode(node, true);
-}
+  picked = selection && !selection.isCollapsed ? selection : null;
+});
+const selected = (node) => picked?.containsNode(node, true);
 function draw(scope = document) {
-  // Asked of every node before any is written: each question after a write lays the page out again.
-  const due = [];
   for (const each of scope.matches?.("time") ? [scope] : $$("time[datetime]", scope)) {
     const text = words(each.dateTime, each.dataset.form);
-    if (each.textContent !== text && !selected(each)) due.push([each, text]);
+    if (each.textContent !== text && !selected(each)) each.textContent = text;
   }
-  for (const [each, text] of due) each.textContent = text;
 }
 function tick() {
   if (!document.hidden) draw();
