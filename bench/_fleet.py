@@ -5,12 +5,16 @@ measured and not the disk under 10,000 claims.
 """
 
 import asyncio
+import multiprocessing
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from multiprocessing.synchronize import Event
+from typing import Any, Final, Self
 
 import nats
+import uvloop
 from nats.aio.client import Client
 
 from coordination.contract.records import LeaseRecord, PauseRecord, StatusRecord, encode
@@ -19,6 +23,7 @@ from coordination.rules.keys import Resource, key_of
 from coordination.rules.leases import PROTOCOL
 
 IN_FLIGHT: Final = 256
+PACE: Final = 0.005  # seconds between two looks at what is due to be renewed
 TRADES: Final = (
     ("pm", "Product manager"),
     ("eng", "Backend engineer"),
@@ -170,3 +175,56 @@ def _lease(resource: str, node: str, ttl: timedelta, now: datetime, meta: dict[s
     )
     key = Resource.parse(resource).key
     return f"$KV.crewlet_leases.{key}", encode(record, subject=resource)
+
+
+class Renewing:
+    """Renews the seats in turn at a steady rate, from a process of its own, while it is entered."""
+
+    def __init__(
+        self, address: Address, *, seats: int, nodes: int, ttl: timedelta, rate: float
+    ) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self._ended = spawn.Event()
+        self._rate = rate
+        self._process = spawn.Process(
+            target=_renew, args=(address, seats, nodes, ttl, rate, self._ended), daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        """Start it, unless the rate is zero."""
+        if self._rate:
+            self._process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it; it says what it reached."""
+        self._ended.set()
+        if self._rate:
+            self._process.join()
+
+
+def _renew(
+    address: Address, seats: int, nodes: int, ttl: timedelta, rate: float, ended: Event
+) -> None:
+    async def run() -> None:
+        client = await address.connect("bench-renewals")
+        js = client.jetstream(domain=address.domain)
+        waiting: set[asyncio.Task[object]] = set()
+        began = time.perf_counter()
+        count = 0
+        while not ended.is_set():
+            due = int((time.perf_counter() - began) * rate)
+            for at in range(count, due):
+                record = seat(at % seats, nodes, ttl, datetime.now(UTC))
+                task: asyncio.Task[object] = asyncio.create_task(js.publish(*record, timeout=30))
+                waiting.add(task)
+                task.add_done_callback(waiting.discard)
+            count = due
+            await asyncio.sleep(PACE)
+        if waiting:
+            await asyncio.wait(waiting)
+        took = time.perf_counter() - began
+        print(f"{count:,} renewals in {took:.1f} s: {count / took:,.0f} a second")
+        await client.close()
+
+    uvloop.run(run())

@@ -79,10 +79,12 @@ document.addEventListener("selectionchange", () => {
 });
 const selected = (node) => picked?.containsNode(node, true);
 function draw(scope = document) {
+  const due = [];
   for (const each of scope.matches?.("time") ? [scope] : $$("time[datetime]", scope)) {
     const text = words(each.dateTime, each.dataset.form);
-    if (each.textContent !== text && !selected(each)) each.textContent = text;
+    if (each.textContent !== text && !selected(each)) due.push([each, text]);
   }
+  for (const [each, text] of due) each.textContent = text;
 }
 function tick() {
   if (!document.hidden) draw();
