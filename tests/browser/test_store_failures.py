@@ -62,6 +62,7 @@ def test_no_fact_is_drawn_as_fresh_while_the_store_cannot_be_asked_and_all_are_o
             answer = api.call(failing, "GET", "/api/fleet")
             assert (answer.status, answer.body["error"]) == (503, "unavailable")
             assert int(answer.headers["retry-after"]) > 0
+            assert is_dark(pages, before, fault)
         ended = time.monotonic()
         eventually_blocking(lambda: is_live(pages), within=LIVE_AGAIN_WITHIN)
         live_after = time.monotonic() - ended
