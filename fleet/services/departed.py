@@ -1,10 +1,10 @@
 """Nodes that left, as values, and the judgement of who did. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from fleet.services.index import NodeEntry
+from coordination.contract.leases import Lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,16 @@ class Departed:
     seats: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A live node as it was last seen, and the most recent seats it held."""
+
+    lease: Lease
+    seats: int
+
+
 def judge_departures(
-    before: Mapping[str, NodeEntry], after: Mapping[str, NodeEntry], now: datetime
+    before: Mapping[str, Seen], after: Container[str], now: datetime
 ) -> tuple[Departed, ...]:
     """Who was live before and is not now.
 
@@ -39,18 +47,20 @@ def judge_departures(
         now: the moment of the present one.
     """
     gone = []
-    for node, entry in before.items():
+    for node, seen in before.items():
         if node in after:
             continue
-        has_lapsed = entry.expires_at <= now
+        lease = seen.lease
+        expires_at = lease.expires_at.as_datetime()
+        has_lapsed = expires_at <= now
         gone.append(
             Departed(
                 node=node,
-                owner=str(entry.lease.owner),
-                seen_at=entry.renewed_at,
-                left_at=entry.expires_at if has_lapsed else now,
+                owner=str(lease.owner),
+                seen_at=lease.renewed_at.as_datetime(),
+                left_at=expires_at if has_lapsed else now,
                 has_lapsed=has_lapsed,
-                seats=len(entry.seats),
+                seats=seen.seats,
             )
         )
     return tuple(gone)

@@ -6,15 +6,15 @@ The rows are this dashboard's own; another one may have seen more or less.
 
 import logging
 import threading
-from dataclasses import replace
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.db import DatabaseError, close_old_connections
 
+from coordination.contract.leases import Lease
 from fleet.models import LeftNode
-from fleet.services.departed import Departed, judge_departures
-from fleet.services.index import NodeEntry, join_records
+from fleet.services.departed import Departed, Seen, judge_departures
 from runtime import hub
 from runtime.reading import Known
 
@@ -32,7 +32,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
-        self._seen: dict[str, NodeEntry] = {}
+        self._seen: dict[str, Seen] = {}
 
     def ensure_started(self) -> None:
         """Start it with the first page; a forked child starts its own."""
@@ -67,21 +67,23 @@ class Recorder:
         presences, seats = hub.presences(), hub.seats()
         if not isinstance(presences, Known) or not isinstance(seats, Known):
             return ()
-        index = join_records(presences.value, seats.value, (), ())
-        gone = judge_departures(self._seen, index.nodes, now)
+        held = Counter(str(lease.owner) for lease in seats.value)
+        live = {lease.resource.name: lease for lease in presences.value}
+        gone = judge_departures(self._seen, live, now)
         self._seen = {
-            node: _remember(entry, self._seen.get(node)) for node, entry in index.nodes.items()
+            node: _remember(lease, held[str(lease.owner)], self._seen.get(node))
+            for node, lease in live.items()
         }
         for departed in gone:
             remember(departed)
         return gone
 
 
-def _remember(entry: NodeEntry, before: NodeEntry | None) -> NodeEntry:
-    """The entry with the seats it last held: a draining node gives them back before it goes."""
-    if entry.seats or before is None or before.lease.owner != entry.lease.owner:
-        return entry
-    return replace(entry, seats=before.seats)
+def _remember(lease: Lease, seats: int, before: Seen | None) -> Seen:
+    """With the seats it last held: a draining node gives them back before it goes."""
+    if not seats and before is not None and before.lease.owner == lease.owner:
+        seats = before.seats
+    return Seen(lease=lease, seats=seats)
 
 
 def remember(departed: Departed) -> None:
