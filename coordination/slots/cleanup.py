@@ -7,6 +7,7 @@ from typing import Final
 
 from coordination.errors import CorruptRecord, Unavailable
 
+_ATTEMPT: Final = 2.0  # seconds of one attempt: a request lost in an election costs no more
 _AGAIN: Final = 0.25  # seconds after an attempt the store did not answer
 
 
@@ -49,9 +50,9 @@ class Cleanup:
         ends = loop.time() + self._within.total_seconds()
         while True:
             try:
-                async with asyncio.timeout_at(ends):
+                async with asyncio.timeout_at(min(ends, loop.time() + _ATTEMPT)):
                     return await work()
-            except Unavailable as unknown:
+            except (Unavailable, TimeoutError) as unknown:
                 if isinstance(unknown, CorruptRecord) or loop.time() + _AGAIN >= ends:
                     raise
             await asyncio.sleep(_AGAIN)

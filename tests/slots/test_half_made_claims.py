@@ -9,6 +9,7 @@ from coordination.contract.answers import Absent, Conflict, Owner, Written
 from coordination.contract.records import LeaseRecord, decode
 from coordination.errors import OutcomeUnknown, Unavailable
 from coordination.memory.store import MemoryBroker
+from coordination.slots import cleanup
 from coordination.slots.store import SlotStore
 from coordination.testing import FaultyStore, ManualClock, Verb
 from tests.slots.terms import AGE, CEO, ME, PEER, SHORT, claim, is_refused
@@ -204,6 +205,18 @@ async def test_a_taking_back_that_could_not_be_asked_is_tried_again(
 ) -> None:
     store.faults.lose(Verb.UPDATE, bucket="epochs")
     store.faults.fail(Verb.READ, bucket="leases", nth=2)
+    with pytest.raises(OutcomeUnknown):
+        await claim(store)
+    assert store.faults.struck == 2
+    assert (await claim(peer, PEER)).epoch == 2
+
+
+async def test_a_taking_back_that_is_answered_nothing_is_asked_again_in_time(
+    store: FaultyStore, peer: SlotStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleanup, "_ATTEMPT", 0.01)
+    store.faults.lose(Verb.UPDATE, bucket="epochs")
+    store.faults.hold(Verb.READ, bucket="leases", nth=2)
     with pytest.raises(OutcomeUnknown):
         await claim(store)
     assert store.faults.struck == 2
