@@ -14,7 +14,7 @@ from fleet import api_schemas as shapes
 from fleet import api_views as show
 from fleet import pauses
 from fleet.services.picture import Told
-from fleet.services.standing import Standings
+from fleet.services.standing import standings_of
 from fleet.services.taking import take_duties, take_picture
 from runtime.access import Caller, Permission, demand
 
@@ -58,7 +58,7 @@ def read_seat(request: HttpRequest, handle: str) -> Status[shapes.SeatOut] | Sta
     _need(picture.pauses, "seat pauses")
     _need(picture.seats, "seat leases")
     _need(picture.presences, "presence leases")
-    standing = Standings(picture).of(handle)
+    standing = standings_of(picture).of(handle)
     if standing.seat is None and standing.lease is None and standing.pause is None:
         return _refuse(pauses.NoSuchSeat(handle=handle))
     return Status(200, show.show_seat(standing, picture.store_now))

@@ -11,7 +11,7 @@ from fleet import api_schemas as shapes
 from fleet.pages.attention import unmanned_roles
 from fleet.services.index import NodeEntry, node_of
 from fleet.services.picture import Picture, Told
-from fleet.services.standing import Standing, Standings, Word
+from fleet.services.standing import Standing, Word, standings_of
 
 type Activity = Literal["stopped", "idle"]
 type StoppedReason = Literal["paused", "unplaced", "unheld"]
@@ -25,7 +25,7 @@ _STOPPED: Final[Mapping[Word, StoppedReason]] = {
 
 def show_fleet(picture: Picture, duties: Told[tuple[Lease, ...]]) -> shapes.FleetOut:
     """The fleet of a picture whose every part is known."""
-    standings = Standings(picture)
+    standings = standings_of(picture)
     now = picture.store_now
     moments = [picture.presences.as_of, picture.seats.as_of, picture.statuses.as_of, duties.as_of]
     return shapes.FleetOut(
@@ -87,7 +87,7 @@ def show_seats(picture: Picture) -> shapes.SeatsOut:
     """Every seat of a picture whose pauses and holders are known."""
     moments = [picture.pauses.as_of, picture.seats.as_of, picture.presences.as_of]
     return shapes.SeatsOut(
-        seats=[show_seat(standing, picture.store_now) for standing in Standings(picture).all],
+        seats=[show_seat(standing, picture.store_now) for standing in standings_of(picture).all],
         as_of=min(moment for moment in moments if moment is not None),
     )
 

@@ -286,10 +286,14 @@ class Pump:
     async def _draw_on_change(self) -> None:
         while True:
             await self._wake.wait()
+            began = asyncio.get_running_loop().time()
             await asyncio.sleep(GATHER.total_seconds())
             self._wake.clear()
             await self.redraw()
-            await asyncio.sleep(BATCH_EVERY.total_seconds())
+            # Counted from its beginning, for a batch that took long to draw has waited already;
+            # and yet no more than half of the time goes into drawing.
+            spent = asyncio.get_running_loop().time() - began
+            await asyncio.sleep(max(BATCH_EVERY.total_seconds() - spent, spent))
 
     async def _tick(self) -> None:
         while True:

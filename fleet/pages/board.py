@@ -15,7 +15,7 @@ from fleet.pages.query import ListQuery, Window, count_rows, cut_window
 from fleet.services.departed import Departed
 from fleet.services.index import NodeEntry
 from fleet.services.picture import Picture
-from fleet.services.standing import Standings
+from fleet.services.standing import standings_of
 from runtime import facts
 from runtime.facts import Fact
 
@@ -73,7 +73,7 @@ class Board:
 
 def draw_board(picture: Picture, query: ListQuery, departed: Sequence[Departed] = ()) -> Board:
     """The whole page; facts are made for the rows shown and no others."""
-    standings = Standings(picture)
+    standings = standings_of(picture)
     banner = membership_banner(picture)
     nodes = choose_nodes(picture, query)
     window = cut_window(nodes, query.page, len(live_entries(picture)))

@@ -13,7 +13,7 @@ from fleet.pages.lines import Line
 from fleet.services.departed import Departed
 from fleet.services.index import NodeEntry
 from fleet.services.picture import Picture, Told
-from fleet.services.standing import Standing, Standings
+from fleet.services.standing import Standing, standings_of
 from runtime import facts
 from runtime.facts import Fact
 
@@ -80,7 +80,7 @@ def draw_node(
             return NoSuchNode(node=node, seen=seen)
         return NodeUnknown(node=node, banner=membership_banner(picture), seen=seen)
     row = dom.row_id("node", node)
-    standings = Standings(picture)
+    standings = standings_of(picture)
     held = [standings.of(lease.resource.name) for lease in entry.seats]
     mine = [lease for lease in duties.value or () if _node_of(lease) == node]
     return NodePage(

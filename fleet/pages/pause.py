@@ -12,7 +12,7 @@ from fleet import pauses
 from fleet.pages import cells, dom, seat_cells
 from fleet.pages.lines import Line
 from fleet.services.picture import Picture
-from fleet.services.standing import Standing, Standings
+from fleet.services.standing import Standing, standings_of
 from runtime import facts
 from runtime.facts import Fact
 from runtime.moments import Clock, moment_words
@@ -74,7 +74,7 @@ class PausePage:
 
 def draw_pause_form(picture: Picture, handle: str, *, author: str, request_id: str) -> PausePage:
     """An empty form."""
-    standing = Standings(picture).of(handle)
+    standing = standings_of(picture).of(handle)
     company = picture.company
     return replace(
         _about(picture, standing, author=author, request_id=request_id),
@@ -106,7 +106,7 @@ def draw_standing(
         outcome: why this is shown.
         offer: `stop`, `resume` or nothing.
     """
-    standing = Standings(picture).of(handle)
+    standing = standings_of(picture).of(handle)
     page = _about(picture, standing, author=author, request_id=request_id)
     return replace(
         page,

@@ -10,7 +10,7 @@ from fleet.pages.lines import Line
 from fleet.pages.seats import Action, choose_action
 from fleet.services.picture import Picture
 from fleet.services.placing import eligible_nodes
-from fleet.services.standing import Effect, Standing, Standings, effect_of
+from fleet.services.standing import Effect, Standing, effect_of, standings_of
 from runtime import facts
 from runtime.facts import Fact
 
@@ -45,7 +45,7 @@ class SeatPage:
 
 def draw_seat(picture: Picture, handle: str, *, may_pause: bool) -> SeatPage | None:
     """The page; None when neither the document nor any record names the handle."""
-    standing = Standings(picture).of(handle)
+    standing = standings_of(picture).of(handle)
     if standing.seat is None and standing.lease is None and standing.pause is None:
         return None
     row = dom.row_id("seat", handle)

@@ -10,7 +10,7 @@ from fleet.pages.banner import Banner, seats_banner
 from fleet.pages.dom import Cell
 from fleet.pages.query import ListQuery, Window, count_rows, cut_window
 from fleet.services.picture import Picture
-from fleet.services.standing import RANK, Standing, Standings
+from fleet.services.standing import RANK, Standing, Standings, standings_of
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -82,7 +82,7 @@ class SeatsPage:
 
 def draw_seats(picture: Picture, query: ListQuery, *, may_pause: bool) -> SeatsPage:
     """The whole page; facts are made for the rows shown and no others."""
-    standings = Standings(picture)
+    standings = standings_of(picture)
     found = choose_seats(picture, standings, query)
     window = cut_window(found, query.page, len(standings.handles))
     company = picture.company
@@ -124,7 +124,9 @@ STATE_WORDS: Final = {
 def choose_seats(picture: Picture, standings: Standings, query: ListQuery) -> list[Standing]:
     """The seats that match, in the order asked."""
     del picture
-    found = [standing for standing in standings.all if _matches(standing, query)]
+    found = list(standings.all)
+    if query.is_narrowed:
+        found = [standing for standing in found if _matches(standing, query)]
     key = _SORTS[query.sort]
     found.sort(key=lambda standing: standing.handle)
     found.sort(key=key, reverse=query.descending)
@@ -151,14 +153,15 @@ def _in_state(standing: Standing, state: str) -> bool:
 
 
 def _has_text(standing: Standing, text: str) -> bool:
-    if not text:
+    """Whether a search finds the seat; the likeliest places first, for 10,000 are asked."""
+    seat, pause = standing.seat, standing.pause
+    if not text or text in standing.handle.lower():
         return True
-    words = [standing.handle, standing.node]
-    if standing.seat:
-        words += [standing.seat.name, standing.seat.role]
-    if standing.pause is not None:
-        words += [standing.pause.reason, standing.pause.by]
-    return any(text in word.lower() for word in words)
+    if seat is not None and (text in seat.role.lower() or text in seat.name.lower()):
+        return True
+    if standing.lease is not None and text in standing.node.lower():
+        return True
+    return pause is not None and (text in pause.reason.lower() or text in pause.by.lower())
 
 
 def _held_since(standing: Standing) -> datetime:

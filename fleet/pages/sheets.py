@@ -21,7 +21,7 @@ from fleet.pages.seat import SeatPage, draw_seat
 from fleet.pages.seats import SeatsPage, draw_seat_row, draw_seats
 from fleet.pages.settings import SettingsPage, draw_settings
 from fleet.services.picture import Picture, Told
-from fleet.services.standing import Standings
+from fleet.services.standing import standings_of
 from runtime import facts as facts_of
 from runtime.facts import Fact
 
@@ -179,7 +179,7 @@ def _with_ghost_seats(
     picture: Picture, sheet: Sheet, ghosts: Iterable[str], *, may_pause: bool
 ) -> Sheet:
     facts, blocks = dict(sheet.facts), dict(sheet.blocks)
-    standings = Standings(picture)
+    standings = standings_of(picture)
     for handle in ghosts:
         row = draw_seat_row(picture, standings.of(handle), may_pause=may_pause)
         facts |= {cell.id: (cell.fact, "cell") for cell in row.cells}

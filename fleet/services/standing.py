@@ -7,12 +7,12 @@ pause, names no turn.
 
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from company.document import Seat
+from company.document import Company, Seat
 from coordination.contract.leases import Lease
 from coordination.contract.pauses import Pause
-from fleet.services.index import NodeEntry, node_of
+from fleet.services.index import FleetIndex, NodeEntry, node_of
 from fleet.services.picture import Picture
 from fleet.services.placing import Fit, Placing, judge_placing
 
@@ -66,7 +66,7 @@ class Standing(NamedTuple):
 
 
 class Standings:
-    """Every seat's standing in one picture, made once for a request."""
+    """Every seat's standing in one picture; read by `standings_of`."""
 
     def __init__(self, picture: Picture) -> None:
         self._picture = picture
@@ -118,6 +118,30 @@ class Standings:
             fit=fit,
             word=_word(seat, lease, pause, holder, fit),
         )
+
+
+class _Newest:
+    """The last standings, handed out again while records and document are the very same objects.
+
+    A page and every feed of a redraw ask for them, and 10,000 seats take a while to judge.
+    """
+
+    def __init__(self) -> None:
+        self._held: tuple[FleetIndex, Company | None, Standings] | None = None
+
+    def of(self, picture: Picture) -> Standings:
+        held = self._held
+        if held is None or held[0] is not picture.index or held[1] is not picture.company:
+            held = self._held = (picture.index, picture.company, Standings(picture))
+        return held[2]
+
+
+_newest: Final = _Newest()
+
+
+def standings_of(picture: Picture) -> Standings:
+    """The standings in this picture: they follow from its records and its document alone."""
+    return _newest.of(picture)
 
 
 def _word(
