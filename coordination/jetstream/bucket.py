@@ -6,7 +6,7 @@ from typing import override
 from coordination.contract.answers import Absent, Conflict, Revision, Written
 from coordination.contract.bucket import Bucket, Entry, Listed, Operation
 from coordination.errors import InvalidRequest
-from coordination.jetstream.broker import ASK_WITHIN, Broker
+from coordination.jetstream.broker import Broker
 from coordination.jetstream.index import read_clock
 from coordination.jetstream.listing import list_certified
 from coordination.jetstream.reads import OPERATION_HEADER, read_at, read_last
@@ -42,9 +42,9 @@ class KvBucket(Bucket):
         return self._age
 
     @override
-    async def read(self, key: str, *, within: timedelta = ASK_WITHIN) -> Entry | Absent:
+    async def read(self, key: str) -> Entry | Absent:
         """The newest message on a key, a marker included. Cost: one leader read."""
-        return await read_last(self._broker, self._name, key, operation="read", within=within)
+        return await read_last(self._broker, self._name, key, operation="read")
 
     @override
     async def read_revision(self, key: str, revision: Revision) -> Entry | Absent:
@@ -133,9 +133,9 @@ class KvBucket(Bucket):
         return await KvWatch.open(self._broker, self._name, _checked(key_filter), what=what)
 
     @override
-    async def now(self, *, within: timedelta = ASK_WITHIN) -> Instant:
+    async def now(self) -> Instant:
         """The broker's clock. Cost: one request to this stream's leader."""
-        return await read_clock(self._broker, self._name, operation="clock", within=within)
+        return await read_clock(self._broker, self._name, operation="clock")
 
 
 def _unconditional(answer: Written | Conflict) -> Written:

@@ -18,7 +18,6 @@ from coordination.errors import (
     CoordinationError,
     CorruptRecord,
     InvalidRequest,
-    OutcomeUnknown,
     Unavailable,
 )
 
@@ -131,20 +130,15 @@ FAULTS: Final[Mapping[type[Exception], type[CoordinationError]]] = {
 }
 
 
-def translate(
-    fault: Exception, *, operation: str, subject: str, sent: bool = False
-) -> CoordinationError:
+def translate(fault: Exception, *, operation: str, subject: str) -> CoordinationError:
     """Our error for one of the library's, to be raised from it.
 
     Args:
         fault: what was raised; anything outside the table, such as an `OSError`, is `Unavailable`.
         operation: the verb that was asked.
         subject: what it was asked about.
-        sent: whether a write had left: then nobody knows whether it landed.
     """
     kind = FAULTS.get(type(fault), Unavailable)
-    if sent and kind is Unavailable:
-        kind = OutcomeUnknown
     return kind(f"{operation} of {subject}: {fault}", operation=operation, subject=subject)
 
 

@@ -5,28 +5,19 @@ read while the stream has no leader is refused rather than trusted".
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 import msgspec
 
 from coordination.errors import Unavailable
-from coordination.jetstream.broker import ASK_WITHIN, ApiReply, Broker
+from coordination.jetstream.broker import ApiReply, Broker
 from coordination.jetstream.reads import stream_of, told_instant
 from coordination.rules.instants import Instant
-
-
-class Peer(msgspec.Struct, frozen=True):
-    """Another member that keeps the stream."""
-
-    name: str = ""
-    offline: bool = False
 
 
 class ClusterInfo(msgspec.Struct, frozen=True):
     """Who keeps the stream; absent where the broker has no peers."""
 
     leader: str = ""
-    replicas: tuple[Peer, ...] = ()
 
 
 class StreamConfig(msgspec.Struct, frozen=True):
@@ -38,11 +29,8 @@ class StreamConfig(msgspec.Struct, frozen=True):
 
 
 class StreamState(msgspec.Struct, frozen=True):
-    """How many messages, and per subject where that was asked."""
+    """How many messages each subject has, where that was asked."""
 
-    messages: int = 0
-    last_seq: int = 0
-    consumer_count: int = 0
     subjects: dict[str, int] = {}
 
 
@@ -70,12 +58,7 @@ class Index:
 
 
 async def read_info(
-    broker: Broker,
-    bucket: str,
-    *,
-    operation: str,
-    payload: bytes = b"",
-    within: timedelta = ASK_WITHIN,
+    broker: Broker, bucket: str, *, operation: str, payload: bytes = b""
 ) -> StreamInfo:
     """The leader's word on a bucket's stream.
 
@@ -83,24 +66,20 @@ async def read_info(
         Unavailable: nobody answered, the stream is not there, or it has no leader.
     """
     verb = f"STREAM.INFO.{stream_of(bucket)}"
-    info = await broker.demand(
-        verb, StreamInfo, payload, operation=operation, subject=bucket, within=within
-    )
+    info = await broker.demand(verb, StreamInfo, payload, operation=operation, subject=bucket)
     if not info.is_led:
         msg = f"{operation} of {bucket}: the stream has no leader"
         raise Unavailable(msg, operation=operation, subject=bucket)
     return info
 
 
-async def read_clock(
-    broker: Broker, bucket: str, *, operation: str, within: timedelta = ASK_WITHIN
-) -> Instant:
+async def read_clock(broker: Broker, bucket: str, *, operation: str) -> Instant:
     """The broker's clock, from a bucket's stream.
 
     Raises:
         Unavailable: as for `read_info`, or the answer carries no time.
     """
-    info = await read_info(broker, bucket, operation=operation, within=within)
+    info = await read_info(broker, bucket, operation=operation)
     return told_instant(info.ts, operation=operation, subject=bucket)
 
 

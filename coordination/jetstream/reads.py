@@ -7,7 +7,6 @@ read of one key is the leader's too".
 
 import re
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from coordination.contract.answers import Absent, Revision
 from coordination.contract.bucket import Entry, Operation
 from coordination.errors import InvalidRequest, Unavailable
-from coordination.jetstream.broker import ASK_WITHIN, ApiReply, Broker, Silence
+from coordination.jetstream.broker import ApiReply, Broker, Silence
 from coordination.jetstream.errors import Code, refusal
 from coordination.rules.instants import Instant
 from coordination.rules.keys import MAX_SUBJECT_BYTES
@@ -93,9 +92,7 @@ def headers_of(block: bytes) -> Mapping[str, str]:
     return found
 
 
-async def read_last(
-    broker: Broker, bucket: str, key: str, *, operation: str, within: timedelta = ASK_WITHIN
-) -> Entry | Absent:
+async def read_last(broker: Broker, bucket: str, key: str, *, operation: str) -> Entry | Absent:
     """The newest message on a key, a marker included.
 
     Raises:
@@ -103,7 +100,7 @@ async def read_last(
     """
     subject = subject_of(bucket, key)
     payload = b'{"last_by_subj":"%s"}' % subject.encode()
-    message = await _get(broker, bucket, payload, operation, f"{bucket}/{key}", within)
+    message = await _get(broker, bucket, payload, operation, f"{bucket}/{key}")
     if isinstance(message, Absent):
         return message
     if message.subject != subject:
@@ -123,9 +120,7 @@ async def read_at(
     subject = subject_of(bucket, key)
     if revision < 1:
         return Absent()
-    message = await _get(
-        broker, bucket, b'{"seq":%d}' % revision, operation, f"{bucket}/{key}", ASK_WITHIN
-    )
+    message = await _get(broker, bucket, b'{"seq":%d}' % revision, operation, f"{bucket}/{key}")
     if isinstance(message, Absent) or message.subject != subject:
         return Absent()
     return entry_of(message, key)
@@ -140,7 +135,7 @@ async def find_own(
         Unavailable: as for `read_last`.
     """
     payload = b'{"last_by_subj":"%s"}' % subject_of(bucket, key).encode()
-    message = await _get(broker, bucket, payload, operation, f"{bucket}/{key}", ASK_WITHIN)
+    message = await _get(broker, bucket, payload, operation, f"{bucket}/{key}")
     if isinstance(message, Absent):
         return None
     own = headers_of(message.hdrs).get(MESSAGE_ID_HEADER) == message_id
@@ -178,12 +173,10 @@ def _stored_operation(block: bytes) -> Operation:
 
 
 async def _get(
-    broker: Broker, bucket: str, payload: bytes, operation: str, subject: str, within: timedelta
+    broker: Broker, bucket: str, payload: bytes, operation: str, subject: str
 ) -> StoredMessage | Absent:
     verb = f"STREAM.MSG.GET.{stream_of(bucket)}"
-    reply = await broker.api(
-        verb, MessageReply, payload, operation=operation, subject=subject, within=within
-    )
+    reply = await broker.api(verb, MessageReply, payload, operation=operation, subject=subject)
     if isinstance(reply, Silence):
         msg = f"{operation} of {subject}: {reply.why}"
         raise Unavailable(msg, operation=operation, subject=subject)

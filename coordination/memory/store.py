@@ -7,7 +7,7 @@ from coordination.memory.bucket import Handle, MemoryBucket
 from coordination.memory.clock import Clock, SystemClock
 from coordination.memory.stream import MemoryStream
 from coordination.rules import retention
-from coordination.rules.leases import DEFAULT_LEASE_TTL, MAX_DUTY_TTL
+from coordination.rules.leases import DEFAULT_LEASE_TTL
 from coordination.rules.retention import Retention
 from coordination.slots.store import Buckets, SlotStore
 
@@ -20,7 +20,6 @@ class MemoryBroker:
     Args:
         clock: the broker's; real time when None.
         lease_ttl: the lease bucket's age.
-        duty_age: the duty bucket's age.
     """
 
     def __init__(
@@ -28,11 +27,10 @@ class MemoryBroker:
         clock: Clock | None = None,
         *,
         lease_ttl: timedelta = DEFAULT_LEASE_TTL,
-        duty_age: timedelta = MAX_DUTY_TTL,
     ) -> None:
         self.clock = clock if clock is not None else SystemClock()
         self._leases = self._stream(retention.leases(lease_ttl))
-        self._duties = self._stream(Retention(suffix=retention.DUTIES.suffix, age=duty_age))
+        self._duties = self._stream(retention.DUTIES)
         self._epochs = self._stream(retention.EPOCHS)
         self._config = self._stream(retention.CONFIG)
         self._status = self._stream(retention.STATUS)
@@ -62,7 +60,6 @@ async def open_memory(
     clock: Clock | None = None,
     *,
     lease_ttl: timedelta = DEFAULT_LEASE_TTL,
-    duty_age: timedelta = MAX_DUTY_TTL,
     broker: MemoryBroker | None = None,
 ) -> SlotStore:
     """Open the in-process twin.
@@ -70,9 +67,8 @@ async def open_memory(
     Args:
         clock: the broker's clock, such as a `ManualClock`; real time when None.
         lease_ttl: the lease bucket's age, which bounds seats and presence.
-        duty_age: the duty bucket's age.
         broker: an existing one to open another handle on; the other arguments are then not used.
     """
     if broker is None:
-        broker = MemoryBroker(clock, lease_ttl=lease_ttl, duty_age=duty_age)
+        broker = MemoryBroker(clock, lease_ttl=lease_ttl)
     return broker.open()

@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Final
 
 QUIET: Final = timedelta(seconds=5)  # a pass without a delivery for this long has been stopped
-INDEX_PAGE: Final = 100_000  # subjects the broker names in one answer
 
 
 def keys_to_read(index: Iterable[str], passed: Mapping[str, bool]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Lease records as values: what stands on a key, and the lease a reader is handed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from coordination.contract.records import LeaseRecord, decode, encode
 from coordination.rules.instants import Instant, nanos_of, set_or_none, span_of
 from coordination.rules.keys import Resource
 from coordination.rules.leases import Standing, is_held, needs_clock
+from coordination.slots.clock import ClockFloor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +60,21 @@ class Lane:
         bucket: `leases` or `duties`.
         age: the age that makes a clock needless, None where records end by their own deadline.
         longest_ttl: the longest TTL a record may ask for; a tombstone carries it.
+        ticks: as for `ClockFloor`.
     """
 
-    def __init__(self, bucket: Bucket, *, age: timedelta | None, longest_ttl: timedelta) -> None:
+    def __init__(
+        self,
+        bucket: Bucket,
+        *,
+        age: timedelta | None,
+        longest_ttl: timedelta,
+        ticks: Callable[[], int],
+    ) -> None:
         self.bucket = bucket
         self.age = age
         self.longest_ttl = longest_ttl
+        self.clock_floor = ClockFloor(bucket, ticks)
 
     async def find(self, resource: Resource) -> Found:
         """Read what stands on a resource's key.

@@ -1,7 +1,6 @@
 """The lease slot over three buckets: `leases`, `duties` and `epochs`. As `contract.leases`."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import override
@@ -33,7 +32,6 @@ from coordination.rules.leases import (
     check_owner,
 )
 from coordination.slots.acquiring import Acquiring, Claim
-from coordination.slots.clock import ClockFloor
 from coordination.slots.epochs import EpochCounters
 from coordination.slots.gate import Gate
 from coordination.slots.lease_values import Lane, body_of, lease_of, resource_and_record
@@ -50,7 +48,6 @@ class LeaseSlot(Leases):
         leases: seats and presences; its age in force is the lease TTL.
         duties: every other class.
         epochs: the fencing counters.
-        gate: the mixed-version gate; None judges no claim.
         log: where claims taken back and records left out are told.
         ticks: as for `ClockFloor`.
     """
@@ -60,25 +57,19 @@ class LeaseSlot(Leases):
         leases: Bucket,
         duties: Bucket,
         epochs: Bucket,
-        gate: Gate | None,
         log: logging.Logger,
         *,
-        ticks: Callable[[], int] = time.monotonic_ns,
+        ticks: Callable[[], int],
     ) -> None:
         if leases.age is None:
             msg = f"the bucket {leases.name} has no age, so no lease in it would ever end"
             raise ConfigurationMismatch(msg, operation="open", subject=leases.name)
         self._ttl_in_force = leases.age
-        self._seats = Lane(leases, age=leases.age, longest_ttl=leases.age)
-        self._duties = Lane(duties, age=None, longest_ttl=MAX_DUTY_TTL)
+        self._seats = Lane(leases, age=leases.age, longest_ttl=leases.age, ticks=ticks)
+        self._duties = Lane(duties, age=None, longest_ttl=MAX_DUTY_TTL, ticks=ticks)
         self._epochs = EpochCounters(epochs)
-        self._gate = gate
+        self._gate = Gate(leases, log)
         self._log = log
-        self._floors = {
-            True: ClockFloor(leases, ticks),
-            False: ClockFloor(duties, ticks),
-        }
-        self._floor_reader = gate if gate is not None else Gate(leases, log)
         self._acquiring = Acquiring(self._epochs, log)
 
     @property
@@ -122,7 +113,7 @@ class LeaseSlot(Leases):
             stood = await own_tenure(lane, lease.resource, lease.owner, lease.epoch)
             if isinstance(stood, LostReason):
                 return Lost(because=stood)
-            reached = await self._floors[lane is self._seats].read()
+            reached = await lane.clock_floor.read()
             record = msgspec.structs.replace(stood.record, ttl_ns=nanos_of(ttl))
             answer = await lane.bucket.update(lease.resource.key, body_of(record), stood.revision)
             if isinstance(answer, Written):
@@ -182,7 +173,7 @@ class LeaseSlot(Leases):
 
     @override
     async def protocol_floor(self) -> int | Absent:
-        return await self._floor_reader.floor()
+        return await self._gate.floor()
 
     @override
     async def watch(self, resource_class: ResourceClass) -> Watch[Lease, Resource]:

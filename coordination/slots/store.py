@@ -10,7 +10,6 @@ from coordination.contract.bucket import Bucket
 from coordination.contract.store import Store
 from coordination.rules.instants import Instant
 from coordination.slots.config import ConfigSlot
-from coordination.slots.gate import Gate
 from coordination.slots.leases import LeaseSlot
 from coordination.slots.pauses import PauseSlot
 from coordination.slots.status import StatusSlot
@@ -53,7 +52,6 @@ class SlotStore(Store):
             buckets.leases,
             buckets.duties,
             buckets.epochs,
-            Gate(buckets.leases, _LOG),
             _LOG,
             ticks=ticks,
         )

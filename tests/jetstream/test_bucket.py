@@ -11,6 +11,7 @@ from coordination.jetstream.bucket import KvBucket
 from tests.jetstream.conftest import credentials_of
 from tests.support.nats_server import NatsServer
 from tests.support.proxy import TcpProxy
+from tests.support.wire import Wire
 
 
 def written(answer: Written | Conflict) -> Revision:
@@ -99,6 +100,29 @@ async def test_a_bucket_that_is_not_there_is_unavailable_and_never_absent(
     ):
         with pytest.raises(Unavailable):
             await asked
+
+
+@pytest.mark.parametrize("told", [b"", b"soon", b"0000-00-00T00:00:00Z"])
+async def test_a_broker_that_tells_no_time_is_unavailable_and_no_mistake_of_the_callers(
+    server: NatsServer, bucket: KvBucket, told: bytes
+) -> None:
+    await bucket.put("k", b"1")
+    wire = await Wire.open("127.0.0.1", server.port)
+    bent = await Broker.connect(wire.url, credentials=credentials_of(server), domain=server.domain)
+    message = b'{"message":{"subject":"$KV.%s.k","seq":1,"time":"%s"}}' % (
+        bucket.name.encode(),
+        told,
+    )
+    wire.answerers.append(lambda frame: message if ".MSG.GET." in frame.subject else None)
+    wire.answerers.append(
+        lambda frame: b'{"ts":"%s"}' % told if ".INFO." in frame.subject else None
+    )
+    through = KvBucket(bent, bucket.name, None)
+    for ask in (through.read("k"), through.now(), through.listing(">", what="test")):
+        with pytest.raises(Unavailable, match="told no time"):
+            await ask
+    await bent.close()
+    await wire.close()
 
 
 async def test_a_revision_reads_as_that_very_message_on_that_very_key(bucket: KvBucket) -> None:

@@ -10,7 +10,6 @@ from coordination.errors import (
     ConfigurationMismatch,
     CorruptRecord,
     InvalidRequest,
-    OutcomeUnknown,
     Unavailable,
 )
 from coordination.jetstream.errors import FAULTS, ApiError, refusal, translate
@@ -36,21 +35,18 @@ def test_no_row_stands_for_a_class_the_library_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "sent", "kind"),
+    ("fault", "kind"),
     [
-        (nats.errors.TimeoutError(), False, Unavailable),
-        (nats.errors.TimeoutError(), True, OutcomeUnknown),
-        (ConnectionResetError("gone"), True, OutcomeUnknown),
-        (nats.errors.MaxPayloadError(), True, InvalidRequest),
-        (nats.errors.AuthorizationError(), False, ConfigurationMismatch),
-        (nats.js.errors.DigestMismatchError(), False, CorruptRecord),
-        (nats.js.errors.NotFoundError(), False, Unavailable),
+        (nats.errors.TimeoutError(), Unavailable),
+        (ConnectionResetError("gone"), Unavailable),
+        (nats.errors.MaxPayloadError(), InvalidRequest),
+        (nats.errors.AuthorizationError(), ConfigurationMismatch),
+        (nats.js.errors.DigestMismatchError(), CorruptRecord),
+        (nats.js.errors.NotFoundError(), Unavailable),
     ],
 )
-def test_a_fault_becomes_ours_and_names_the_call(
-    fault: Exception, sent: bool, kind: type[Exception]
-) -> None:
-    error = translate(fault, operation="renew", subject="seat:ceo", sent=sent)
+def test_a_fault_becomes_ours_and_names_the_call(fault: Exception, kind: type[Exception]) -> None:
+    error = translate(fault, operation="renew", subject="seat:ceo")
     assert type(error) is kind
     assert error.operation == "renew"
     assert error.subject == "seat:ceo"

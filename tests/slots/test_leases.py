@@ -228,5 +228,9 @@ async def test_a_lease_bucket_that_forgets_nothing_is_refused_at_boot(store: Fau
     buckets = store.buckets
     with pytest.raises(ConfigurationMismatch):
         LeaseSlot(
-            buckets.epochs, buckets.duties, buckets.epochs, None, logging.getLogger("coordination")
+            buckets.epochs,
+            buckets.duties,
+            buckets.epochs,
+            logging.getLogger("coordination"),
+            ticks=store.ticks,
         )
