@@ -97,8 +97,7 @@ async def test_repeats_and_lost_races_answer_as_on_one_broker(cluster: Cluster) 
 async def test_without_a_quorum_every_answer_is_unknown_and_then_right_again(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("index", "reads", "writes"):
-        monkeypatch.setattr(f"coordination.jetstream.{module}.ASK_WITHIN", timedelta(seconds=1))
+    monkeypatch.setattr("coordination.jetstream.writes.ASK_WITHIN", timedelta(seconds=1))
     store = await opened(cluster, cluster.members[0])
     bucket = store.buckets.positions
     keys = [f"k.{at}" for at in range(5)]
