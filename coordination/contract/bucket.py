@@ -51,6 +51,14 @@ class Listed:
     as_of: Instant
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """How far a bucket's writes have come, and the broker's clock when it said so."""
+
+    last_sequence: Revision  # of its newest message, removed since or not; 0 while it holds none
+    now: Instant
+
+
 class BucketWatch(Protocol):
     """A certified listing whose consumer goes on delivering."""
 
@@ -58,10 +66,19 @@ class BucketWatch(Protocol):
     def listed(self) -> Listed:
         """The first answer."""
 
+    @property
+    def reached(self) -> Revision:
+        """How far it has come: what its filter held at or below this was handed over.
+
+        Not every message is: one that was replaced or removed first is passed over. It moves with
+        `events`, so it is read after an event was taken.
+        """
+
     def events(self) -> AsyncIterator[Entry | Heard]:
         """Entries newer than anything handed over for their key, markers included.
 
-        `Heard` when the broker's heartbeat came. Ends only by `Unavailable`, or by `close`.
+        `Heard` when the broker's heartbeat came, or something that was handed over before. Ends
+        only by `Unavailable`, or by `close`.
         """
 
     async def close(self) -> None:
@@ -119,5 +136,20 @@ class Bucket(Protocol):
     async def watch(self, key_filter: str, *, what: str) -> BucketWatch:
         """A certified listing whose consumer stays open."""
 
+    async def markers(self, *, before: Instant) -> tuple[Entry, ...]:
+        """The removal markers written before an instant, sorted by key.
+
+        From one pass that nothing certifies: a marker it misses is swept another time.
+        """
+
+    async def purge_through(self, key: str, revision: Revision) -> int:
+        """Remove a key's messages up to a revision; how many. Leaves no marker of its own."""
+
     async def now(self) -> Instant:
         """The broker's clock, from this bucket's stream."""
+
+    async def position(self) -> Position:
+        """The last write of this bucket, from its stream's leader.
+
+        A watch of every key that has `reached` it holds everything written before this was asked.
+        """

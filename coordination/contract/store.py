@@ -5,6 +5,7 @@ from typing import Protocol, override
 
 from coordination.contract.config import Config
 from coordination.contract.leases import Leases
+from coordination.contract.markers import Markers
 from coordination.contract.pauses import Pauses
 from coordination.contract.status import Statuses
 from coordination.rules.instants import Instant
@@ -41,6 +42,10 @@ class Store(Protocol):
     @property
     def pauses(self) -> Pauses:
         """Seat pauses."""
+
+    @property
+    def markers(self) -> Markers:
+        """The sweep of removal markers."""
 
     async def probe(self) -> Instant:
         """Ask the leader of one small bucket anything at all; its clock as the answer.

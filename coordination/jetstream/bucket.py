@@ -4,11 +4,12 @@ from datetime import timedelta
 from typing import override
 
 from coordination.contract.answers import Absent, Conflict, Revision, Written
-from coordination.contract.bucket import Bucket, Entry, Listed, Operation
+from coordination.contract.bucket import Bucket, Entry, Listed, Operation, Position
 from coordination.errors import InvalidRequest
 from coordination.jetstream.broker import Broker
-from coordination.jetstream.index import read_clock
+from coordination.jetstream.index import read_clock, read_position
 from coordination.jetstream.listing import list_certified
+from coordination.jetstream.markers import pass_markers, purge_through
 from coordination.jetstream.reads import OPERATION_HEADER, read_at, read_last
 from coordination.jetstream.watch import KvWatch
 from coordination.jetstream.writes import Draft, write
@@ -133,9 +134,24 @@ class KvBucket(Bucket):
         return await KvWatch.open(self._broker, self._name, _checked(key_filter), what=what)
 
     @override
+    async def markers(self, *, before: Instant) -> tuple[Entry, ...]:
+        """The markers written before an instant. Cost: one pass."""
+        return await pass_markers(self._broker, self._name, before=before)
+
+    @override
+    async def purge_through(self, key: str, revision: Revision) -> int:
+        """Remove a key's messages up to a revision. Cost: one request."""
+        return await purge_through(self._broker, self._name, key, revision)
+
+    @override
     async def now(self) -> Instant:
         """The broker's clock. Cost: one request to this stream's leader."""
         return await read_clock(self._broker, self._name, operation="clock")
+
+    @override
+    async def position(self) -> Position:
+        """The last write and the clock. Cost: one request to this stream's leader."""
+        return await read_position(self._broker, self._name, operation="position")
 
 
 def _unconditional(answer: Written | Conflict) -> Written:

@@ -8,7 +8,6 @@ is created means fixed by whoever created it", "Replication is the one adopted d
 
 import logging
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -16,53 +15,21 @@ from coordination.errors import InvalidRequest
 from coordination.jetstream.broker import Broker
 from coordination.jetstream.bucket import KvBucket
 from coordination.jetstream.index import StreamInfo
-from coordination.jetstream.opening import (
-    ask_and_update,
-    check_replicas,
-    look_up_or_create,
-    read_back,
-)
+from coordination.jetstream.opening import Opening, ask_and_update, check_replicas
 from coordination.jetstream.reads import stream_of
-from coordination.rules import retention
 from coordination.rules.instants import nanos_of, span_of
-from coordination.rules.retention import Retention
+from coordination.rules.retention import Retention, duplicate_window, every_bucket
 
 _LOG = logging.getLogger(__name__)
 
 _PREFIX: Final = re.compile(r"[a-zA-Z0-9_-]+")
-SHORTEST_AGE: Final = timedelta(milliseconds=100)  # the broker's floor
 MOST_REPLICAS: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketSpec:
-    """One bucket: `raised` says that an age found too short is lengthened."""
-
-    kept: Retention
-    description: str
-    raised: bool = False
-
-
-def bucket_table(lease_ttl: timedelta) -> tuple[BucketSpec, ...]:
-    """Every bucket, in the order they are opened."""
-    return (
-        BucketSpec(kept=retention.leases(lease_ttl), description="who runs which seat, who lives"),
-        BucketSpec(
-            kept=retention.DUTIES,
-            description="who holds which duty, and every other claim",
-            raised=True,
-        ),
-        BucketSpec(kept=retention.EPOCHS, description="the counters tokens are minted from"),
-        BucketSpec(kept=retention.STATUS, description="what each node applied"),
-        BucketSpec(kept=retention.CONFIG, description="which revision is current"),
-        BucketSpec(kept=retention.POSITIONS, description="seat pauses and node positions"),
-    )
 
 
 async def open_buckets(
     broker: Broker, *, prefix: str, replicas: int, lease_ttl: timedelta
 ) -> dict[str, KvBucket]:
-    """Open every bucket, by suffix.
+    """Open every bucket, by suffix: all are looked up at once, the missing created in order.
 
     Raises:
         InvalidRequest: a prefix, replica count or TTL the broker cannot keep.
@@ -70,39 +37,43 @@ async def open_buckets(
             them.
         Unavailable: the broker did not answer in time, or refused for want of storage.
     """
-    _check(prefix, replicas, lease_ttl)
+    _check(prefix, replicas)
+    table = every_bucket(lease_ttl)
+    openings = [Opening(broker, f"{prefix}_{kept.suffix}") for kept in table]
     opened = {}
-    for spec in bucket_table(lease_ttl):
-        opened[spec.kept.suffix] = await _open(broker, spec, prefix=prefix, replicas=replicas)
+    try:
+        for kept, opening in zip(table, openings, strict=True):
+            opened[kept.suffix] = await _open(broker, opening, kept, replicas)
+    finally:
+        for opening in openings:
+            await opening.end()
     _tell_lease_ttl(opened["leases"], lease_ttl)
     _LOG.debug("coord_kv_fleet_open prefix=%s buckets=%d", prefix, len(opened))
     return opened
 
 
-async def _open(broker: Broker, spec: BucketSpec, *, prefix: str, replicas: int) -> KvBucket:
-    name = f"{prefix}_{spec.kept.suffix}"
-    found = await look_up_or_create(broker, name, stream_config(name, spec, replicas))
-    if found is not None:
-        check_replicas(name, found, replicas)
-    else:
-        found = await read_back(broker, name)
-    if spec.raised and spec.kept.age is not None:
-        found = await _raise_age(broker, name, found, spec.kept.age)
+async def _open(broker: Broker, opening: Opening, kept: Retention, replicas: int) -> KvBucket:
+    name = opening.name
+    found = await opening.look_up()
+    if found is None:
+        found = await opening.create(stream_config(name, kept, replicas))
+    check_replicas(name, found, replicas)
+    if kept.raised and kept.age is not None:
+        found = await _raise_age(broker, name, found, kept, kept.age)
     age = found.config.max_age
     _LOG.debug("coord_kv_open bucket=%s age_ns=%d replicas=%d", name, age, replicas)
     return KvBucket(broker, name, span_of(age) if age else None)
 
 
-def stream_config(name: str, spec: BucketSpec, replicas: int) -> dict[str, object]:
+def stream_config(name: str, kept: Retention, replicas: int) -> dict[str, object]:
     """The stream a bucket is, as the broker is asked for it."""
-    age = spec.kept.age
     return {
         "name": stream_of(name),
         "subjects": [f"$KV.{name}.>"],
-        "description": spec.description,
+        "description": kept.holds,
         "retention": "limits",
         "max_msgs_per_subject": 1,
-        "max_age": nanos_of(age) if age is not None else 0,
+        "max_age": nanos_of(kept.age) if kept.age is not None else 0,
         "max_bytes": -1,
         "max_msgs": -1,
         "max_msg_size": -1,
@@ -110,21 +81,24 @@ def stream_config(name: str, spec: BucketSpec, replicas: int) -> dict[str, objec
         "storage": "file",
         "num_replicas": replicas,
         "discard": "new",
-        "duplicate_window": nanos_of(retention.duplicate_window(age)),
+        "duplicate_window": nanos_of(duplicate_window(kept.age)),
         "allow_rollup_hdrs": True,
         "deny_delete": True,
         "allow_direct": True,
     }
 
 
-async def _raise_age(broker: Broker, name: str, found: StreamInfo, least: timedelta) -> StreamInfo:
+async def _raise_age(
+    broker: Broker, name: str, found: StreamInfo, kept: Retention, least: timedelta
+) -> StreamInfo:
     """Lengthen an age that is too short; never shorten one, and keep the replicas in force."""
     if found.config.max_age == 0 or found.config.max_age >= nanos_of(least):
         return found
     raised = await ask_and_update(broker, name, max_age=nanos_of(least))
     _LOG.info(
-        "coord_kv_bucket_age_raised bucket=%s holds=claims from=%s to=%s",
+        "coord_kv_bucket_age_raised bucket=%s holds=%r from=%s to=%s",
         name,
+        kept.holds,
         span_of(found.config.max_age),
         least,
     )
@@ -143,13 +117,10 @@ def _tell_lease_ttl(leases: KvBucket, lease_ttl: timedelta) -> None:
         )
 
 
-def _check(prefix: str, replicas: int, lease_ttl: timedelta) -> None:
+def _check(prefix: str, replicas: int) -> None:
     if _PREFIX.fullmatch(prefix) is None:
         msg = f"{prefix!r} is no bucket prefix: letters, digits, '_' and '-'"
         raise InvalidRequest(msg, operation="open", subject=prefix)
     if not 1 <= replicas <= MOST_REPLICAS:
         msg = f"{replicas} replicas cannot be kept: 1 to {MOST_REPLICAS}"
-        raise InvalidRequest(msg, operation="open", subject=prefix)
-    if lease_ttl < SHORTEST_AGE:
-        msg = f"a lease TTL of {lease_ttl} is shorter than the broker's floor of {SHORTEST_AGE}"
         raise InvalidRequest(msg, operation="open", subject=prefix)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from coordination.contract.answers import NO_REVISION, Revision
+from coordination.contract.bucket import Position
 from coordination.errors import Unavailable
 from coordination.jetstream.broker import ApiReply, Broker
 from coordination.jetstream.reads import stream_of, told_instant
@@ -29,8 +31,10 @@ class StreamConfig(msgspec.Struct, frozen=True):
 
 
 class StreamState(msgspec.Struct, frozen=True):
-    """How many messages each subject has, where that was asked."""
+    """How far its writes have come; how many messages each subject has, where that was asked."""
 
+    messages: int = 0
+    last_seq: int = 0
     subjects: dict[str, int] = {}
 
 
@@ -81,6 +85,19 @@ async def read_clock(broker: Broker, bucket: str, *, operation: str) -> Instant:
     """
     info = await read_info(broker, bucket, operation=operation)
     return told_instant(info.ts, operation=operation, subject=bucket)
+
+
+async def read_position(broker: Broker, bucket: str, *, operation: str) -> Position:
+    """How far a bucket's writes have come, and the broker's clock.
+
+    Raises:
+        Unavailable: as for `read_clock`.
+    """
+    info = await read_info(broker, bucket, operation=operation)
+    return Position(
+        last_sequence=Revision(info.state.last_seq) if info.state.messages else NO_REVISION,
+        now=told_instant(info.ts, operation=operation, subject=bucket),
+    )
 
 
 async def read_index(broker: Broker, bucket: str, key_filter: str, *, operation: str) -> Index:

@@ -7,6 +7,7 @@ request nobody answered is asked again and a lost race to create is an adoption.
 import asyncio
 import logging
 from datetime import timedelta
+from types import TracebackType
 from typing import Final
 
 import msgspec
@@ -40,27 +41,80 @@ class _Whole(ApiReply, frozen=True):
     config: dict[str, object] = msgspec.field(default_factory=dict)
 
 
-async def look_up_or_create(
-    broker: Broker, name: str, config: dict[str, object]
-) -> StreamInfo | None:
-    """What stands already; None when this call created it.
+class Opening:
+    """One bucket being opened. Its look-up begins at once; `end` it whatever came of it.
 
-    Raises:
-        Unavailable: not answered in time, or no room for it.
-        ConfigurationMismatch: the broker cannot keep what is asked for.
+    Args:
+        broker: the connection.
+        name: the whole bucket name.
     """
-    loop = asyncio.get_running_loop()
-    slow = loop.call_later(
-        _SLOW_AFTER, _LOG.warning, "coord_kv_bucket_slow bucket=%s after_s=%s", name, _SLOW_AFTER
-    )
-    try:
-        found = await _look_up(broker, name)
-        return found if found is not None else await _create(broker, name, config)
-    finally:
-        slow.cancel()
+
+    def __init__(self, broker: Broker, name: str) -> None:
+        self.name = name
+        self._broker = broker
+        self._slow = _SlowWatch(name)
+        self._looking = asyncio.create_task(self._look_up(), name=f"look up {name}")
+
+    async def look_up(self) -> StreamInfo | None:
+        """What stands already; None when it is not there or nobody said in time.
+
+        Raises:
+            Unavailable: the broker answered with an error, or the link is down.
+        """
+        return await self._looking
+
+    async def create(self, config: dict[str, object]) -> StreamInfo:
+        """The bucket as this call created it, or as a peer had.
+
+        Raises:
+            Unavailable: not answered in time, or no room for it.
+            ConfigurationMismatch: the broker cannot keep what is asked for.
+        """
+        with self._slow:
+            return await _create(self._broker, self.name, config)
+
+    async def end(self) -> None:
+        """Stop looking it up."""
+        self._looking.cancel()
+        await asyncio.wait({self._looking})
+        if not self._looking.cancelled():
+            self._looking.exception()  # an opening before it failed, and that error is the answer
+
+    async def _look_up(self) -> StreamInfo | None:
+        with self._slow:
+            return await _look_up(self._broker, self.name)
 
 
-async def read_back(broker: Broker, name: str, failed: ApiError | None = None) -> StreamInfo:
+class _SlowWatch:
+    """Tells an operator once that a bucket's look-up and create take long; its turn not counted."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._left = _SLOW_AFTER
+        self._began = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._began = loop.time()
+        if self._left > 0:
+            self._timer = loop.call_later(self._left, self._tell)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._left -= asyncio.get_running_loop().time() - self._began
+
+    def _tell(self) -> None:
+        _LOG.warning("coord_kv_bucket_slow bucket=%s after_s=%s", self._name, _SLOW_AFTER)
+
+
+async def _read_back(broker: Broker, name: str, failed: ApiError | None = None) -> StreamInfo:
     """The bucket as it stands now.
 
     Raises:
@@ -134,7 +188,7 @@ async def _look_up(broker: Broker, name: str) -> StreamInfo | None:
         raise refusal(reply.error, operation=_OPERATION, subject=name)
 
 
-async def _create(broker: Broker, name: str, config: dict[str, object]) -> StreamInfo | None:
+async def _create(broker: Broker, name: str, config: dict[str, object]) -> StreamInfo:
     loop = asyncio.get_running_loop()
     clustered = broker.is_clustered
     ends = loop.time() + (_CREATE_WITHIN if clustered else _CREATE_WITHIN_SOLO)
@@ -150,11 +204,11 @@ async def _create(broker: Broker, name: str, config: dict[str, object]) -> Strea
         )
         if isinstance(reply, Silence):
             if reply.why is Why.UNSENT or loop.time() + _ASK_AGAIN >= ends:
-                return await read_back(broker, name)
+                return await _read_back(broker, name)
             await asyncio.sleep(_ASK_AGAIN)
             continue
         if reply.error is None:
-            return None
+            return reply
         if reply.error.err_code == Code.NO_PEERS and loop.time() + _PEERS_AGAIN < ends:
             if not told:
                 _LOG.info("coord_kv_bucket_awaiting_peers bucket=%s", name)
@@ -162,7 +216,7 @@ async def _create(broker: Broker, name: str, config: dict[str, object]) -> Strea
             await asyncio.sleep(_PEERS_AGAIN)
             continue
         _stop_on(reply.error, name, config)
-        return await read_back(broker, name, reply.error)
+        return await _read_back(broker, name, reply.error)
 
 
 def _stop_on(error: ApiError, name: str, config: dict[str, object]) -> None:

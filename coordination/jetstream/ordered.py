@@ -18,7 +18,7 @@ import nats.errors
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from coordination.contract.answers import Revision
+from coordination.contract.answers import NO_REVISION, Revision
 from coordination.contract.bucket import Entry
 from coordination.errors import Unavailable
 from coordination.jetstream.broker import ApiReply, Broker, Why
@@ -53,8 +53,11 @@ class Delivery:
     pending: int
 
 
+@dataclass(frozen=True, slots=True)
 class Beat:
-    """The broker had nothing to send and said so."""
+    """The broker had nothing to send and said so: it has looked through all up to `reached`."""
+
+    reached: Revision = NO_REVISION
 
 
 class OrderedConsumer:
@@ -65,6 +68,7 @@ class OrderedConsumer:
     ) -> None:
         self.name = f"crewlet-{secrets.token_hex(8)}"
         self.initial = 0  # messages that were waiting when it was made
+        self.reached = NO_REVISION  # what the broker has looked through, as far as was taken
         self._broker = broker
         self._bucket = bucket
         self._prefix = f"$KV.{bucket}."
@@ -123,7 +127,13 @@ class OrderedConsumer:
             return None
         if self._failure:
             raise self._unavailable(self._failure)
-        return self._items.popleft() if self._items else None
+        return self._take() if self._items else None
+
+    def _take(self) -> Delivery | Beat:
+        item = self._items.popleft()
+        came = item.reached if isinstance(item, Beat) else item.entry.revision
+        self.reached = max(self.reached, came)
+        return item
 
     def nudge(self) -> None:
         """Have a waiting `next` return."""
@@ -250,7 +260,7 @@ class OrderedConsumer:
         if int(headers.get("Nats-Last-Consumer", self._consumed)) != self._consumed:
             self._fail("messages were lost")
             return
-        self._items.append(Beat())
+        self._items.append(Beat(Revision(int(headers.get("Nats-Last-Stream", 0)))))
         self.nudge()
 
     def _deliver(self, msg: Msg, headers: dict[str, str]) -> None:

@@ -12,7 +12,8 @@ from coordination.jetstream.bucket import KvBucket
 from coordination.jetstream.buckets import open_buckets
 from coordination.rules.instants import Instant
 from coordination.rules.leases import DEFAULT_LEASE_TTL
-from coordination.slots.store import Buckets, SlotStore
+from coordination.slots.buckets import Buckets
+from coordination.slots.store import SlotStore
 
 PROBE_WITHIN: Final = timedelta(seconds=2)
 _OPEN_WITHIN: Final = timedelta(minutes=2)  # every bucket, on a broker without peers
@@ -88,4 +89,4 @@ async def open_jetstream(
     finally:
         if not opened:
             await broker.close()
-    return JetStreamStore(broker, Buckets(**buckets), buckets["config"])
+    return JetStreamStore(broker, Buckets.of(buckets), buckets["config"])

@@ -6,6 +6,7 @@ Source: coordination.txt, "The one watch the store hands its callers".
 from collections.abc import AsyncIterator
 from typing import Self
 
+from coordination.contract.answers import Revision
 from coordination.contract.bucket import Entry, Listed
 from coordination.contract.watch import Heard
 from coordination.jetstream.broker import Broker
@@ -39,6 +40,15 @@ class KvWatch:
         """The first answer."""
         return self._listed
 
+    @property
+    def reached(self) -> Revision:
+        """How far the broker has looked through the stream for it, as far as was taken.
+
+        A consumer goes through the stream in order, and a heartbeat says how far where nothing is
+        left to deliver: messages that were removed hold nobody up for longer than one beat.
+        """
+        return self._consumer.reached
+
     async def events(self) -> AsyncIterator[Entry | Heard]:
         """Entries newer than what was handed over for their key, markers included, and beats.
 
@@ -56,7 +66,8 @@ class KvWatch:
                 continue
             entry = item.entry
             if entry.revision <= self._seen.get(entry.key, 0):
-                continue  # the listing held it already, or a newer one
+                yield Heard()  # the listing held it already, or a newer one
+                continue
             self._seen.pop(entry.key, None)
             yield entry
 

@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import Final, override
 
 from coordination.contract.answers import NO_REVISION, Absent, Conflict, Revision, Written
-from coordination.contract.bucket import Bucket, BucketWatch, Entry, Listed, Operation
+from coordination.contract.bucket import Bucket, BucketWatch, Entry, Listed, Operation, Position
 from coordination.contract.watch import Heard
 from coordination.errors import InvalidRequest, Unavailable
-from coordination.memory.stream import MemoryStream
+from coordination.memory.stream import EVERY_KEY, MemoryStream
 from coordination.rules.instants import Instant
 
 HEARTBEAT: Final = timedelta(seconds=5)  # a watch with nothing to say says so this often
@@ -126,9 +126,29 @@ class MemoryBucket(Bucket):
         return MemoryWatch(self._stream, self._handle, key_filter, what)
 
     @override
+    async def markers(self, *, before: Instant) -> tuple[Entry, ...]:
+        await self._handle.reach("markers", self.name)
+        return tuple(
+            entry
+            for entry in self._stream.matching(EVERY_KEY)
+            if not entry.is_live and entry.written_at < before
+        )
+
+    @override
+    async def purge_through(self, key: str, revision: Revision) -> int:
+        await self._handle.reach("purge", key)
+        return self._stream.purge_through(key, revision)
+
+    @override
     async def now(self) -> Instant:
         await self._handle.reach("now", self.name)
         return self._stream.clock.now()
+
+    @override
+    async def position(self) -> Position:
+        await self._handle.reach("position", self.name)
+        last = NO_REVISION if self._stream.is_empty else self._stream.last
+        return Position(last_sequence=last, now=self._stream.clock.now())
 
 
 class MemoryWatch(BucketWatch):
@@ -139,6 +159,7 @@ class MemoryWatch(BucketWatch):
         self._handle = handle
         self._what = what
         self._listed = listed_of(stream, key_filter)
+        self._reached = stream.last
         self._queue: asyncio.Queue[Entry | None] = asyncio.Queue()
         self._closed = False
         self._cut = False
@@ -150,6 +171,11 @@ class MemoryWatch(BucketWatch):
     @override
     def listed(self) -> Listed:
         return self._listed
+
+    @property
+    @override
+    def reached(self) -> Revision:
+        return self._reached
 
     @override
     async def events(self) -> AsyncIterator[Entry | Heard]:
@@ -179,9 +205,14 @@ class MemoryWatch(BucketWatch):
         """The next message, a heartbeat, or None when the watch has ended."""
         try:
             async with asyncio.timeout(HEARTBEAT.total_seconds()):
-                return await self._queue.get()
+                entry = await self._queue.get()
         except TimeoutError:
+            if self._queue.empty():
+                self._reached = self._stream.last
             return Heard(at=self._stream.clock.now())
+        if entry is not None:
+            self._reached = entry.revision
+        return entry
 
 
 def listed_of(stream: MemoryStream, key_filter: str) -> Listed:

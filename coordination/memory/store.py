@@ -6,10 +6,10 @@ from typing import Final
 from coordination.memory.bucket import Handle, MemoryBucket
 from coordination.memory.clock import Clock, SystemClock
 from coordination.memory.stream import MemoryStream
-from coordination.rules import retention
 from coordination.rules.leases import DEFAULT_LEASE_TTL
-from coordination.rules.retention import Retention
-from coordination.slots.store import Buckets, SlotStore
+from coordination.rules.retention import every_bucket
+from coordination.slots.buckets import Buckets
+from coordination.slots.store import SlotStore
 
 PREFIX: Final = "crewlet"
 
@@ -20,6 +20,9 @@ class MemoryBroker:
     Args:
         clock: the broker's; real time when None.
         lease_ttl: the lease bucket's age.
+
+    Raises:
+        InvalidRequest: a lease TTL no broker keeps.
     """
 
     def __init__(
@@ -29,31 +32,19 @@ class MemoryBroker:
         lease_ttl: timedelta = DEFAULT_LEASE_TTL,
     ) -> None:
         self.clock = clock if clock is not None else SystemClock()
-        self._leases = self._stream(retention.leases(lease_ttl))
-        self._duties = self._stream(retention.DUTIES)
-        self._epochs = self._stream(retention.EPOCHS)
-        self._config = self._stream(retention.CONFIG)
-        self._status = self._stream(retention.STATUS)
-        self._positions = self._stream(retention.POSITIONS)
+        self._streams = {
+            kept.suffix: MemoryStream(f"{PREFIX}_{kept.suffix}", age=kept.age, clock=self.clock)
+            for kept in every_bucket(lease_ttl)
+        }
 
     def open(self) -> SlotStore:
         """One more handle."""
         handle = Handle()
         return SlotStore(
-            Buckets(
-                leases=MemoryBucket(self._leases, handle),
-                duties=MemoryBucket(self._duties, handle),
-                epochs=MemoryBucket(self._epochs, handle),
-                config=MemoryBucket(self._config, handle),
-                status=MemoryBucket(self._status, handle),
-                positions=MemoryBucket(self._positions, handle),
-            ),
+            Buckets.of({name: MemoryBucket(kept, handle) for name, kept in self._streams.items()}),
             close=handle.close,
             ticks=lambda: self.clock.now().nanos,
         )
-
-    def _stream(self, kept: Retention) -> MemoryStream:
-        return MemoryStream(f"{PREFIX}_{kept.suffix}", age=kept.age, clock=self.clock)
 
 
 async def open_memory(

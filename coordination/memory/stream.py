@@ -37,6 +37,17 @@ class MemoryStream:
         self._message_ids: dict[str, tuple[Revision, Instant]] = {}  # oldest first
         self._followers: dict[Follower, str] = {}
 
+    @property
+    def last(self) -> Revision:
+        """The newest revision ever given."""
+        return self._last
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        self._expire()
+        return not self._messages
+
     def newest(self, key: str) -> Entry | None:
         """The newest message on a key."""
         self._expire()
@@ -97,6 +108,14 @@ class MemoryStream:
         if found != expected and message_id not in self._message_ids:
             return Conflict()
         return self.put(key, value, operation=operation, message_id=message_id)
+
+    def purge_through(self, key: str, revision: Revision) -> int:
+        """Remove a key's message when it is of that revision or older; how many were removed."""
+        entry = self.newest(key)
+        if entry is None or entry.revision > revision:
+            return 0
+        del self._messages[key]
+        return 1
 
     def follow(self, key_filter: str, follower: Follower) -> None:
         """Hand every later message under a filter to a follower."""

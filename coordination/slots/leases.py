@@ -78,8 +78,12 @@ class LeaseSlot(Leases):
         return self._ttl_in_force
 
     async def finish(self) -> None:
-        """Wait for claims still being taken back for callers that were cancelled."""
+        """Wait for claims still being taken back for callers that were cancelled; then gate none.
+
+        The gate's watch ends here.
+        """
         await self._acquiring.finish()
+        await self._gate.close()
 
     @override
     async def acquire(

@@ -3,30 +3,18 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, override
 
-from coordination.contract.bucket import Bucket
 from coordination.contract.store import Store
 from coordination.rules.instants import Instant
+from coordination.slots.buckets import Buckets
 from coordination.slots.config import ConfigSlot
 from coordination.slots.leases import LeaseSlot
+from coordination.slots.markers import MarkerSlot
 from coordination.slots.pauses import PauseSlot
 from coordination.slots.status import StatusSlot
 
 _LOG: Final = logging.getLogger("coordination")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Buckets:
-    """The buckets a store is made of, one field per retention."""
-
-    leases: Bucket
-    duties: Bucket
-    epochs: Bucket
-    config: Bucket
-    status: Bucket
-    positions: Bucket
 
 
 class SlotStore(Store):
@@ -58,6 +46,7 @@ class SlotStore(Store):
         self._config = ConfigSlot(buckets.config)
         self._status = StatusSlot(buckets.status, _LOG)
         self._pauses = PauseSlot(buckets.positions, _LOG)
+        self._markers = MarkerSlot(buckets.swept())
 
     @property
     @override
@@ -78,6 +67,11 @@ class SlotStore(Store):
     @override
     def pauses(self) -> PauseSlot:
         return self._pauses
+
+    @property
+    @override
+    def markers(self) -> MarkerSlot:
+        return self._markers
 
     @override
     async def probe(self) -> Instant:

@@ -32,7 +32,10 @@ class Verb(StrEnum):
     REMOVE = "remove"
     LISTING = "listing"
     WATCH = "watch"
+    MARKERS = "markers"
+    PURGE = "purge"
     NOW = "now"
+    POSITION = "position"
 
 
 class _Kind(StrEnum):

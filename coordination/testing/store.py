@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import override
 
 from coordination.contract.answers import Absent, Conflict, Revision, Written
-from coordination.contract.bucket import Bucket, BucketWatch, Entry, Listed, Operation
+from coordination.contract.bucket import Bucket, BucketWatch, Entry, Listed, Operation, Position
 from coordination.contract.watch import Heard
 from coordination.errors import Unavailable
 from coordination.rules.instants import Instant
-from coordination.slots.store import Buckets, SlotStore
+from coordination.slots.store import SlotStore
 from coordination.testing.faults import Faults, Verb
 
 
@@ -96,8 +96,24 @@ class FaultyBucket(Bucket):
         return FaultyWatch(source, self._faults, what=what)
 
     @override
+    async def markers(self, *, before: Instant) -> tuple[Entry, ...]:
+        return await self._faults.meet(
+            self, Verb.MARKERS, lambda: self._inner.markers(before=before)
+        )
+
+    @override
+    async def purge_through(self, key: str, revision: Revision) -> int:
+        return await self._faults.meet(
+            self, Verb.PURGE, lambda: self._inner.purge_through(key, revision)
+        )
+
+    @override
     async def now(self) -> Instant:
         return await self._faults.meet(self, Verb.NOW, self._inner.now)
+
+    @override
+    async def position(self) -> Position:
+        return await self._faults.meet(self, Verb.POSITION, self._inner.position)
 
 
 class FaultyWatch(BucketWatch):
@@ -112,6 +128,11 @@ class FaultyWatch(BucketWatch):
     @override
     def listed(self) -> Listed:
         return self._source.listed
+
+    @property
+    @override
+    def reached(self) -> Revision:
+        return self._source.reached
 
     @override
     async def events(self) -> AsyncIterator[Entry | Heard]:
@@ -148,16 +169,8 @@ class FaultyStore(SlotStore):
 
     def __init__(self, inner: SlotStore, faults: Faults | None = None) -> None:
         self.faults = Faults() if faults is None else faults
-        buckets = inner.buckets
         super().__init__(
-            Buckets(
-                leases=FaultyBucket(buckets.leases, self.faults),
-                duties=FaultyBucket(buckets.duties, self.faults),
-                epochs=FaultyBucket(buckets.epochs, self.faults),
-                config=FaultyBucket(buckets.config, self.faults),
-                status=FaultyBucket(buckets.status, self.faults),
-                positions=FaultyBucket(buckets.positions, self.faults),
-            ),
+            inner.buckets.each(lambda bucket: FaultyBucket(bucket, self.faults)),
             close=inner.close,
             ticks=inner.ticks,
         )
