@@ -15,10 +15,11 @@ class LiveProtocols:
     """The standing record of each key, filed by the protocol of the build that wrote it.
 
     Args:
-        age: how long the bucket keeps a record; nothing older needs to be remembered.
+        age: how long the bucket keeps a record, so that nothing older needs to be remembered; None
+            where it forgets nothing.
     """
 
-    def __init__(self, age: timedelta) -> None:
+    def __init__(self, age: timedelta | None) -> None:
         self._age = age
         self._protocols: dict[str, int] = {}
         self._by_protocol: dict[int, dict[str, Standing]] = {}  # each oldest first
@@ -61,7 +62,7 @@ class LiveProtocols:
 
     def _forget_aged(self, filed: dict[str, Standing], now: Instant) -> None:
         """Drop what its bucket's age removed, which nobody will ever tell of."""
-        while filed:
+        while filed and self._age is not None:
             oldest = next(iter(filed))
             if filed[oldest].written_at + self._age > now:
                 return

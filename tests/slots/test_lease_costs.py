@@ -18,14 +18,14 @@ WRITES = (Verb.PUT, Verb.UPDATE, Verb.REMOVE)
 
 
 def cost(store: FaultyStore) -> tuple[int, int, int, int]:
-    """Leader reads, writes, listings and clock reads since the last look."""
+    """Leader reads, writes, listings and clock or position reads since the last look."""
     counted = Counter(verb for _, verb in store.faults.calls)
     store.faults.calls.clear()
     return (
         sum(counted[verb] for verb in READS),
         sum(counted[verb] for verb in WRITES),
-        counted[Verb.LISTING],
-        counted[Verb.NOW],
+        counted[Verb.LISTING] + counted[Verb.WATCH],
+        counted[Verb.NOW] + counted[Verb.POSITION],
     )
 
 
@@ -45,9 +45,13 @@ async def test_an_extension_costs_two_reads_and_a_write(store: FaultyStore) -> N
     assert cost(store) == (2, 1, 0, 0)
 
 
-async def test_a_gated_claim_lists_before_and_after_its_write(store: FaultyStore) -> None:
+async def test_a_gated_claim_asks_how_far_the_bucket_is_before_and_after_its_write(
+    store: FaultyStore,
+) -> None:
     await claim(store)
-    assert cost(store) == (4, 3, 2, 0)
+    assert cost(store) == (4, 3, 1, 2)  # the first one opens the view
+    await claim(store, resource=Resource.parse("seat:cto"))
+    assert cost(store) == (4, 3, 0, 2)
 
 
 async def test_a_refused_claim_writes_nothing_and_judges_no_gate(store: FaultyStore) -> None:

@@ -213,6 +213,7 @@ async def test_a_claim_being_made_by_an_older_build_counts_and_its_tombstone_doe
     call.cancel()
     await asyncio.wait({call})
     assert isinstance(await gate.floor(), Absent)
+    await gate.close()
 
 
 async def test_the_gate_judges_by_the_deadline_even_where_the_age_decides_who_holds(
