@@ -24,7 +24,7 @@ from tests.contract.cases import Tally
 
 STALL: Final = 40.0  # seconds in which any verb answers, even with a paused broker behind it
 _NO: Final = (Absent, Conflict, Lost, NotHeld, Refused, Exists)
-_SLOTS: Final = frozenset({"leases", "config", "status", "pauses"})
+_SLOTS: Final = frozenset({"leases", "config", "status", "pauses", "markers"})
 _SILENT: Final = frozenset({"probe", "close"})
 
 

@@ -63,6 +63,7 @@ class Wire:
     replies: int = 0  # answers to requests, heartbeats included
     answerers: list[Answerer] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
+    losers: list[Keeper] = field(default_factory=list)  # False loses a request on its way
     _server: asyncio.Server | None = None
     _links: set["_Link"] = field(default_factory=set)
 
@@ -180,7 +181,7 @@ class _Link:
             if body is not None:
                 self._answer(frame, body)
                 return None
-        return frame
+        return frame if all(keeper(frame) for keeper in tuple(self.wire.losers)) else None
 
     def _answer(self, frame: Frame, body: bytes) -> None:
         reply = frame.reply
