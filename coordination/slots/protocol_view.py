@@ -33,6 +33,7 @@ class ProtocolView:
         self._waiting: list[tuple[Revision, int, asyncio.Future[None]]] = []  # a heap
         for entry in sorted(source.listed.entries, key=_by_revision):
             self._take(entry)
+        self._reached = source.reached  # what was taken, which the watch may be ahead of
         self._following = asyncio.create_task(self._follow(), name=f"watch of {WHAT}")
         self._following.add_done_callback(self._end)
 
@@ -61,7 +62,7 @@ class ProtocolView:
         Raises:
             Unavailable: the watch ended first.
         """
-        if self._source.reached >= revision:
+        if self._reached >= revision:
             return
         if self.is_over:
             raise _ended()
@@ -80,6 +81,7 @@ class ProtocolView:
             async for event in self._source.events():
                 if isinstance(event, Entry):
                     self._take(event)
+                self._reached = self._source.reached
                 self._wake()
         finally:
             await self._source.close()
@@ -96,7 +98,7 @@ class ProtocolView:
             self._live.put(entry.key, found[1].record.protocol, found[1].standing)
 
     def _wake(self) -> None:
-        while self._waiting and self._waiting[0][0] <= self._source.reached:
+        while self._waiting and self._waiting[0][0] <= self._reached:
             _, _, caught_up = heapq.heappop(self._waiting)
             if not caught_up.done():
                 caught_up.set_result(None)

@@ -19,6 +19,17 @@ DUE: Final[dict[str, str]] = {
     "LSE-32": "kv",
     # Reads of leases, placement hints, and what a holder publishes about itself.
     **{f"RDM-{number:02}": "both" for number in range(1, 23)},
+    # The mixed-version gate.
+    **{f"GAT-{number:02}": "both" for number in range(1, 14)},
+    "GAT-14": "kv",
+    # Duties, and what they are claimed under.
+    **{f"DUT-{number:02}": "both" for number in range(1, 6)},
+    **{f"DUT-{number:02}": "kv" for number in range(6, 9)},
+    # The counters tokens are minted from.
+    **{f"EPO-{number:02}": "kv" for number in range(1, 4)},
+    # Several handles on one store, and handles that come and go.
+    "CLU-01": "both",
+    "CLU-04": "both",
     # The configuration pointer and its payload.
     **{f"CFG-{number:02}": "both" for number in range(1, 17)},
     # What each node applied.
@@ -31,6 +42,15 @@ DUE: Final[dict[str, str]] = {
     "LST-01": "both",
     "LST-02": "both",
     **{f"LST-{number:02}": "kv" for number in range(3, 13)},
+    # Removal markers, and sweeping them.
+    "MRK-01": "both",
+    "MRK-02": "kv",
+    "MRK-03": "kv",
+    "MRK-04": "kv",
+    "MRK-05": "both",
+    # Buckets: opening them, their keys, and what the broker does with both.
+    **{f"BKT-{number:02}": "kv" for number in range(1, 16)},
+    "BKT-13": "both",
 }
 
 

@@ -69,6 +69,17 @@ async def test_a_judgement_sees_every_write_before_it(
         assert await gate.floor() == protocol
 
 
+async def test_a_judgement_never_reads_a_view_that_has_heard_and_not_yet_taken_in(
+    peer: SlotStore, gate: Gate
+) -> None:
+    for _ in range(200):
+        answer = await peer.leases.acquire(CEO, owner=OLD, ttl=AGE, protocol=1, gated=False)
+        assert isinstance(answer, Granted)
+        assert await gate.floor() == 1
+        await peer.leases.release(answer.lease)
+        assert await gate.floor() == Absent()
+
+
 async def test_a_record_that_cannot_be_decoded_counts_for_nobody_and_is_told(
     peer: SlotStore, gate: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -106,10 +117,14 @@ async def test_a_view_that_nobody_used_for_its_time_is_closed_and_opened_again(
 async def test_a_view_in_use_stays_open(store: FaultyStore, peer: SlotStore) -> None:
     gate = Gate(store.buckets.leases, LOG, idle=BRIEFLY)
     await old_node(peer)
-    ends = asyncio.get_running_loop().time() + 5 * BRIEFLY.total_seconds()
-    while asyncio.get_running_loop().time() < ends:
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + 5 * BRIEFLY.total_seconds()
+
+    async def used_for_long() -> bool:
         assert await gate.floor() == 1
-        await asyncio.sleep(BRIEFLY.total_seconds() / 10)
+        return loop.time() >= ends
+
+    await eventually(used_for_long)
     assert asked(store, Verb.WATCH) == 1
     await gate.close()
 
@@ -123,7 +138,9 @@ async def test_a_judgement_longer_than_the_idle_time_keeps_its_view(
     asking = store.faults.hold(Verb.POSITION)
     judging = asyncio.create_task(gate.floor())
     await asking.reached.wait()
-    await asyncio.sleep(4 * BRIEFLY.total_seconds())
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + 4 * BRIEFLY.total_seconds()
+    await eventually(lambda: loop.time() >= ends)
     assert views() == 1
     asking.release()
     assert await judging == 1
