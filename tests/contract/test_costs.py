@@ -56,6 +56,7 @@ async def test_every_verb_costs_what_the_page_says(wired: BrokerBackend) -> None
         measured[name] = cost(wire)
         return answer
 
+    await store.leases.protocol_floor()  # opens the gate's view, which then serves every judgement
     lease = await measure("`leases.acquire`, a new tenure, gated", lambda: claim(store, CEO, A))
     await measure(
         "`leases.acquire`, a new tenure, ungated", lambda: claim(store, node("n"), A, hint="n")
