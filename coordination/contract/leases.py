@@ -63,6 +63,16 @@ class Renewed(Answer):
     lease: Lease
 
 
+@dataclass(frozen=True, slots=True)
+class Supported(Answer):
+    """Whoever was asked about has the feature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported(Answer):
+    """Somebody who was asked about said what it has, and this is not among it."""
+
+
 class Leases(Protocol):
     """The lease verbs. Every answer may instead be `Unavailable`.
 
@@ -144,6 +154,27 @@ class Leases(Protocol):
 
     async def protocol_floor(self) -> int | Absent:
         """The lowest protocol among live seats and presences; Absent when none is live."""
+
+    async def all_support(self, feature: str) -> Supported | Unsupported:
+        """Whether every live node's build has a feature, by what its presence says.
+
+        Raises:
+            Unavailable: could not be asked, no node is alive, or one did not say and none lacks it.
+
+        Cost: one listing.
+        """
+
+    async def holder_supports(self, resource: Resource, feature: str) -> Supported | Unsupported:
+        """Whether the build that holds a resource has a feature; all live nodes' where nobody does.
+
+        The holder is the process incarnation that holds both: a presence of another owner says
+        nothing about it.
+
+        Raises:
+            Unavailable: could not be asked, or whoever decides did not say.
+
+        Cost: one leader read and one listing.
+        """
 
     async def watch(self, resource_class: ResourceClass) -> Watch[Lease, Resource]:
         """A certified listing of a class and then its changes; a renewal is a change too.

@@ -17,7 +17,14 @@ from coordination.contract.answers import (
     Written,
 )
 from coordination.contract.bucket import Bucket, Entry, Listed
-from coordination.contract.leases import Granted, Lease, Leases, Renewed
+from coordination.contract.leases import (
+    Granted,
+    Lease,
+    Leases,
+    Renewed,
+    Supported,
+    Unsupported,
+)
 from coordination.contract.records import EpochRecord, check_meta, decode
 from coordination.contract.watch import Watch
 from coordination.errors import ConfigurationMismatch, InvalidRequest
@@ -33,6 +40,7 @@ from coordination.rules.leases import (
 )
 from coordination.slots.acquiring import Acquiring, Claim
 from coordination.slots.epochs import EpochCounters
+from coordination.slots.features import all_support, holder_supports
 from coordination.slots.gate import Gate
 from coordination.slots.lease_values import Lane, body_of, lease_of, resource_and_record
 from coordination.slots.lease_watch import lease_watch
@@ -178,6 +186,14 @@ class LeaseSlot(Leases):
     @override
     async def protocol_floor(self) -> int | Absent:
         return await self._gate.floor()
+
+    @override
+    async def all_support(self, feature: str) -> Supported | Unsupported:
+        return await all_support(self, feature)
+
+    @override
+    async def holder_supports(self, resource: Resource, feature: str) -> Supported | Unsupported:
+        return await holder_supports(self, resource, feature)
 
     @override
     async def watch(self, resource_class: ResourceClass) -> Watch[Lease, Resource]:

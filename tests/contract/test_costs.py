@@ -12,12 +12,14 @@ from coordination.contract.leases import Lease
 from coordination.contract.pauses import Created, Pause
 from coordination.contract.status import ConfigStatus
 from coordination.contract.store import Store
+from coordination.rules.features import MCP_STATUS
 from tests.contract.broker import BrokerBackend
 from tests.contract.terms import CEO, LONG, SEAT, T0, A, B, ask, claim, node
 from tests.support.wire import Wire
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "coordination.md"
 ROW: Final = re.compile(r"^\| (`\w+\.\w+`.*?) \| (\d) \| (\d) \| (\d) \| (\d) \|$", re.MULTILINE)
+SAYS: Final = {"status": {"features": [MCP_STATUS]}}
 STOPPED: Final = Pause(handle="swe", by="jane", at=T0)
 REPORT: Final = ConfigStatus(node=NodeId("n"), epoch=Epoch(1), status="ok", updated_at=T0)
 
@@ -59,7 +61,8 @@ async def test_every_verb_costs_what_the_page_says(wired: BrokerBackend) -> None
     await store.leases.protocol_floor()  # opens the gate's view, which then serves every judgement
     lease = await measure("`leases.acquire`, a new tenure, gated", lambda: claim(store, CEO, A))
     await measure(
-        "`leases.acquire`, a new tenure, ungated", lambda: claim(store, node("n"), A, hint="n")
+        "`leases.acquire`, a new tenure, ungated",
+        lambda: claim(store, node("n"), A, hint="n", meta=SAYS),
     )
     await measure("`leases.acquire`, an extension, ungated", lambda: claim(store, node("n"), A))
     await measure("`leases.acquire`, refused: held", lambda: ask(store, CEO, B))
@@ -84,6 +87,8 @@ def lease_verbs(store: Store, lease: Lease) -> dict[str, Verb]:
         "`leases.list_owned`": lambda: leases.list_owned(A),
         "`leases.hints`": lambda: leases.hints(SEAT, "n"),
         "`leases.protocol_floor`": leases.protocol_floor,
+        "`leases.all_support`": lambda: leases.all_support(MCP_STATUS),
+        "`leases.holder_supports`": lambda: leases.holder_supports(CEO, MCP_STATUS),
         "`leases.release`": lambda: leases.release(lease),
     }
 

@@ -58,6 +58,8 @@ def every_verb(store: Store, held: Lease) -> Mapping[str, Asking]:
         "list_live": lambda: leases.list_live(NODE),
         "hints": lambda: leases.hints(SEAT, "node-a"),
         "floor": leases.protocol_floor,
+        "all support": lambda: leases.all_support("mcp_status"),
+        "holder supports": lambda: leases.holder_supports(CEO, "mcp_status"),
         "watch leases": lambda: leases.watch(SEAT),
         "activate": lambda: config.activate("rev-1", b"sealed", at=T0),
         "target": config.target,
