@@ -14,8 +14,9 @@ from coordination.contract.answers import Absent, Revision
 from coordination.contract.bucket import Bucket, BucketWatch, Entry
 from coordination.errors import CorruptRecord, Unavailable
 from coordination.rules.instants import Instant
+from coordination.rules.keys import Resource
 from coordination.rules.protocols import LiveProtocols
-from coordination.slots.lease_values import resource_and_record
+from coordination.slots.lease_values import Stood, stood_of
 from coordination.slots.listed import log_undecodable
 
 WHAT: Final = "live protocols"
@@ -87,15 +88,22 @@ class ProtocolView:
             await self._source.close()
 
     def _take(self, entry: Entry) -> None:
-        try:
-            found = resource_and_record(entry) if entry.is_live else None
-        except CorruptRecord as fault:
-            log_undecodable(self._log, self._bucket, entry.key, fault)
-            found = None
-        if found is None or not found[0].resource_class.is_seat_lane:
+        stood = self._judged(entry)
+        if stood is None:
             self._live.drop(entry.key)
         else:
-            self._live.put(entry.key, found[1].record.protocol, found[1].standing)
+            self._live.put(entry.key, stood.record.protocol, stood.standing)
+
+    def _judged(self, entry: Entry) -> Stood | None:
+        """A seat's or a presence's record; None where the entry is neither."""
+        resource = Resource.of_key(entry.key) if entry.is_live else None
+        if resource is None or not resource.resource_class.is_seat_lane:
+            return None
+        try:
+            return stood_of(entry)
+        except CorruptRecord as fault:
+            log_undecodable(self._log, self._bucket, entry.key, fault)
+            return None
 
     def _wake(self) -> None:
         while self._waiting and self._waiting[0][0] <= self._reached:
