@@ -1,9 +1,10 @@
 """Lease renewals a second through the store, against a bare client doing the same two requests.
 
-    python -m bench.renewals [--members 3] [--seconds 5]
+    python -m bench.renewals [--members 3] [--seconds 9]
 
-Prints the figure, its reference measured in the same run, and the ratio. 64 renewals in flight;
-each is one read from the leader and one compare-and-set.
+On as many members, each record kept by all of them; 64 renewals in flight, each one read from the
+leader and one compare-and-set. The two take turns, and the figure is the median of their pairs, so
+that a busy machine is busy for both.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import nats
 import uvloop
 from nats.aio.client import Client
 
+from bench._report import Figure, report
 from coordination.contract.answers import Owner
 from coordination.contract.leases import Granted, Lease, Renewed
 from coordination.contract.store import Credentials
@@ -84,8 +86,8 @@ async def bare(client: Client, domain: str, stream: str) -> Callable[[int], Awai
     return renew
 
 
-async def measure(members: int, seconds: float) -> None:
-    """Alternate the two, so that a busy machine is busy for both."""
+async def measure(members: int, seconds: float) -> tuple[list[float], list[float]]:
+    """Renewals a second through the store and bare, pair by pair."""
     async with AsyncExitStack() as stack:
         if members == 1:
             server = await stack.enter_async_context(NatsServer())
@@ -107,19 +109,33 @@ async def measure(members: int, seconds: float) -> None:
         for _ in range(ROUNDS):
             references.append(await rate(reference, seconds / ROUNDS))
             figures.append(await rate(renew, seconds / ROUNDS))
-    ratio = median(ours / theirs for ours, theirs in zip(figures, references, strict=True))
-    print(f"renewals a second, {members} member(s), {IN_FLIGHT} in flight: {median(figures):,.0f}")
-    print(f"bare read and compare-and-set a second: {median(references):,.0f}")
-    print(f"ratio: {ratio:.2f}  (bar: 1.00; the median of {ROUNDS} pairs)")
+    return figures, references
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--members", type=int, default=1)
+    parser.add_argument("--members", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=9.0)
     args = parser.parse_args()
-    uvloop.run(measure(args.members, args.seconds))
+    ours, bare = uvloop.run(measure(args.members, args.seconds))
+    slower = median(theirs / mine for mine, theirs in zip(ours, bare, strict=True))
+    figures = [
+        Figure(
+            what="renewals a second through the store",
+            value=median(ours),
+            unit="renewals",
+            reference=median(bare),
+            against="a bare read from the leader and compare-and-set",
+        ),
+        Figure(
+            what=f"time of one beside a bare one, median of {ROUNDS} pairs",
+            value=slower,
+            unit="times",
+            bar=1.0,
+        ),
+    ]
+    report(f"{IN_FLIGHT} renewals in flight on {args.members} member(s)", figures)
 
 
 if __name__ == "__main__":
