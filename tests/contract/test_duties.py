@@ -128,17 +128,19 @@ async def test_every_duty_runs_at_its_cadence_whatever_the_seat_leases_ttl(
 async def test_the_duty_bucket_keeps_three_hours_whoever_made_it(
     wired: BrokerBackend, found: timedelta | None
 ) -> None:
+    await wired.begin()
     js = await wired.js()
     assert await wired.streams() == []
     name = wired.stream("duties")
     if found is not None:
         await js.add_stream(
             name=name,
-            subjects=[f"{wired.subject('duties', '>')}"],
+            subjects=[wired.subject("duties", ">")],
             max_age=found.total_seconds(),
             max_msgs_per_subject=1,
+            num_replicas=wired.replicas,
         )
-    (store,) = await wired.open()
+    (store,) = await wired.open(lease_ttl=LONG)
     assert (await js.stream_info(name)).config.max_age == LONGEST.total_seconds()
     assert wired.bucket("duties").age == LONGEST
     assert (await claim(store, MAINTENANCE, A, LONGEST)).ttl == LONGEST
