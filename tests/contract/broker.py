@@ -30,12 +30,12 @@ from coordination.slots.store import SlotStore
 from tests.contract.backends import Backend, Certified, register
 from tests.contract.cases import Scope
 from tests.contract.observing import observed_bucket
-from tests.support.cluster import Cluster
-from tests.support.nats_server import NatsServer
+from tests.support.nats_server import NatsServer, free_port
 from tests.support.waiting import eventually
 from tests.support.wire import Wire
 
 BACK_WITHIN: Final = 20.0  # seconds until a healed store answers again
+LEAF_PORT: Final = free_port()  # where a leaf joins the shared server
 _PREFIXES = itertools.count()
 _SHARED: list[NatsServer] = []
 
@@ -43,7 +43,8 @@ _SHARED: list[NatsServer] = []
 def shared_server() -> NatsServer:
     """The one server every case of this session runs on."""
     if not _SHARED:
-        server = NatsServer(sync_interval="2m")
+        leaves = f'leafnodes: {{ listen: "127.0.0.1:{LEAF_PORT}" }}'
+        server = NatsServer(sync_interval="2m", extra=leaves)
         server.start_blocking()
         _SHARED.append(server)
     return _SHARED[0]
@@ -72,13 +73,25 @@ class BrokerBackend(Backend):
         return False
 
     @property
+    def servers(self) -> tuple[NatsServer, ...]:
+        """What keeps the store."""
+        return (shared_server(),)
+
+    @property
     def server(self) -> NatsServer:
-        """The server handles connect to."""
-        return shared_server()
+        """Any of them, for what they all have in common."""
+        return self.servers[0]
+
+    def door(self, index: int) -> NatsServer:
+        """The server a handle connects to."""
+        return self.servers[index % len(self.servers)]
+
+    async def begin(self) -> None:
+        """Have the servers run before any handle is opened."""
 
     @override
     async def connect(self, index: int, *, lease_ttl: timedelta) -> Store:
-        wire = await Wire.open("127.0.0.1", self.server.port)
+        wire = await Wire.open("127.0.0.1", self.door(index).port)
         self.wires.append(wire)
         store = await coordination.open_jetstream(
             wire.url,
@@ -99,8 +112,9 @@ class BrokerBackend(Backend):
     @override
     async def make_unreachable(self, *, silent: bool = False) -> None:
         if silent:
-            self.server.pause()
             self.paused = True
+            for server in self.servers:
+                server.pause()
             return
         for wire in self.wires:
             await wire.cut()
@@ -111,15 +125,21 @@ class BrokerBackend(Backend):
         for wire in self.wires:
             await wire.heal()
 
-        async def reachable() -> bool:
-            try:
-                for store in self.stores:
-                    await store.probe()
-            except Unavailable:
-                return False
-            return True
+        await eventually(self.reachable, within=BACK_WITHIN, why="the healed broker answers")
 
-        await eventually(reachable, within=BACK_WITHIN, why="the healed broker answers")
+    async def reachable(self) -> bool:
+        """Whether every handle is answered about every bucket a case asks."""
+        try:
+            for store in self.stores:
+                assert isinstance(store, SlotStore)
+                buckets = store.buckets
+                for bucket in (buckets.leases, buckets.duties, buckets.epochs, buckets.config):
+                    await bucket.now()
+                for bucket in (buckets.status, buckets.positions):
+                    await bucket.now()
+        except Unavailable:
+            return False
+        return True
 
     @override
     async def close(self) -> None:
@@ -131,8 +151,7 @@ class BrokerBackend(Backend):
         for wire in self.wires:
             await wire.close()
         js = await self.js()
-        for name in await self.streams():
-            await js.delete_stream(name)
+        await asyncio.gather(*(js.delete_stream(name) for name in await self.streams()))
         if self.admin is not None:
             await self.admin.close()
 
@@ -140,7 +159,9 @@ class BrokerBackend(Backend):
         """The broker as another client sees it, beside the backend."""
         if self.admin is None:
             self.admin = await nats.connect(
-                self.server.url, user=self.server.user, password=self.server.password
+                [server.url for server in self.servers],
+                user=self.server.user,
+                password=self.server.password,
             )
         return self.admin.jetstream(domain=self.server.domain, timeout=10)
 
@@ -194,13 +215,13 @@ class BrokerBackend(Backend):
         for key in keys:
             newest = await js.get_last_msg(self.stream(slot), self.subject(slot, key))
             request = {"filter": self.subject(slot, key), "seq": (newest.seq or 0) + 1}
-            answer = await self._api(f"STREAM.PURGE.{self.stream(slot)}", request)
+            answer = await self.api(f"STREAM.PURGE.{self.stream(slot)}", request)
             removed += int(answer["purged"])
         return removed
 
     async def client_view(self, slot: str, key: str) -> tuple[bytes, int, str, str]:
         """A key's newest message as another client reads it: value, revision, operation, time."""
-        answer = await self._api(
+        answer = await self.api(
             f"STREAM.MSG.GET.{self.stream(slot)}", {"last_by_subj": self.subject(slot, key)}
         )
         message = answer["message"]
@@ -209,7 +230,8 @@ class BrokerBackend(Backend):
         word = {"DEL": "delete", "PURGE": "purge"}[operation[1]] if operation else "put"
         return base64.b64decode(message.get("data", "")), message["seq"], word, message["time"]
 
-    async def _api(self, verb: str, request: dict[str, object]) -> dict[str, Any]:
+    async def api(self, verb: str, request: dict[str, object]) -> dict[str, Any]:
+        """A request to JetStream as another client asks it; an error fails the case."""
         await self.js()
         assert self.admin is not None
         subject = f"$JS.{self.server.domain}.API.{verb}"
@@ -220,7 +242,7 @@ class BrokerBackend(Backend):
 
     async def step_down(self, slot: str) -> None:
         """Have the leader of a bucket's stream hand over."""
-        await self._api(f"STREAM.LEADER.STEPDOWN.{self.stream(slot)}", {})
+        await self.api(f"STREAM.LEADER.STEPDOWN.{self.stream(slot)}", {})
 
     @asynccontextmanager
     async def refusing_writes(self, slot: str) -> AsyncIterator[None]:
@@ -235,53 +257,13 @@ class BrokerBackend(Backend):
 
     def _resume(self) -> None:
         if self.paused:
-            self.server.resume()
             self.paused = False
+            for server in self.servers:
+                server.resume()
 
 
-@dataclass(kw_only=True)
-class ClusterBackend(BrokerBackend):
-    """Three members of its own, three replicas; handles connect to the first."""
-
-    replicas: ClassVar[int] = 3
-    cluster: Cluster = field(default_factory=Cluster)
-    started: bool = False
-
-    @property
-    @override
-    def server(self) -> NatsServer:
-        return self.cluster.members[0]
-
-    @override
-    async def connect(self, index: int, *, lease_ttl: timedelta) -> Store:
-        if not self.started:
-            self.started = True
-            await self.cluster.start()
-        return await super().connect(index, lease_ttl=lease_ttl)
-
-    @override
-    async def close(self) -> None:
-        try:
-            for store in self.stores:
-                await store.close()
-            for wire in self.wires:
-                await wire.close()
-            if self.admin is not None:
-                await self.admin.close()
-        finally:
-            self.cluster.dispose()
-
-
-def register_brokers() -> None:
-    """Certify the NATS backend, alone and clustered."""
-    register(
-        Certified(
-            name="cluster",
-            factory=ClusterBackend,
-            scopes=frozenset({Scope.CLUSTER}),
-            marks=(pytest.mark.broker, pytest.mark.cluster),
-        )
-    )
+def register_broker() -> None:
+    """Certify the NATS backend on one server."""
     register(
         Certified(
             name="jetstream",

@@ -16,6 +16,7 @@ class Scope(StrEnum):
     BOTH = "both"  # the twin and a broker
     KV = "kv"  # a broker only
     CLUSTER = "cluster"  # a broker of several members only
+    LEAF = "leaf"  # a broker reached over a leaf link only
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ def case[F: Callable[..., object]](
 
     Args:
         name: the case's id, such as `LSE-07`.
-        scope: `both`, `kv` or `cluster`.
+        scope: `both`, `kv`, `cluster` or `leaf`.
         definite: whether a definite answer is due; a case that saw only unknowns then fails.
     """
     mark = pytest.mark.case(name, Scope(scope), definite)

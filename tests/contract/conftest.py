@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from coordination.contract.store import Store
-from tests.contract import broker, twin
+from tests.contract import broker, cluster, leaf, twin
 from tests.contract.backends import Backend, Certified, backends_for
 from tests.contract.broker import BrokerBackend
 from tests.contract.cases import MARK, Tally, case_of
@@ -19,7 +19,9 @@ _ANSWERS: Final = "answers"
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(id, scope, definite): the contract case certified")
     twin.register_twin()
-    broker.register_brokers()
+    broker.register_broker()
+    cluster.register_cluster()
+    leaf.register_leaf()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -68,7 +70,9 @@ def wired(backend: Backend) -> BrokerBackend:
 def brokers() -> Iterator[None]:
     """The shared servers end with the session."""
     yield
+    leaf.dispose()
     broker.dispose()
+    cluster.dispose()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,7 @@ from tests.contract.broker import BrokerBackend
 from tests.contract.cases import case
 from tests.contract.filing import Record, buckets_of, cells
 from tests.contract.terms import HOUR, MARGIN, A, ask, claim
+from tests.support.waiting import eventually
 
 AGELESS = (
     "channels",
@@ -70,8 +71,14 @@ async def test_a_sweep_removes_every_marker_and_changes_no_answer(backend: Backe
     first = await create(runs, "again", "first")
     assert await runs.remove(("again",), first) == Removed()
     await create(runs, "again", "second")
+
+    async def counted() -> bool:
+        listed = [len(found) for found, _ in await answers(every.values())]
+        assert listed == [2, 1, 1, 1, 1]
+        return True
+
+    await eventually(counted, within=5, why="no listing lags behind the removals")
     before = await answers(every.values())
-    assert [len(listed) for listed, _ in before] == [2, 1, 1, 1, 1]
     cutoff = await store.probe() + HOUR
     assert await store.markers.sweep(cutoff) == Swept(removed=len(every))
     assert await store.markers.sweep(cutoff) == Swept(removed=0)

@@ -55,6 +55,7 @@ class NatsServer:
         max_payload: int = 16 * 1024 * 1024,
         cluster: str = "",
         cluster_port: int | None = None,
+        cluster_extra: str = "",
         routes: Sequence[str] = (),
         extra: str = "",
     ) -> None:
@@ -69,6 +70,7 @@ class NatsServer:
         self._max_payload = max_payload
         self._cluster = cluster
         self._cluster_port = cluster_port
+        self._cluster_extra = cluster_extra
         self._routes = tuple(routes)
         self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
@@ -194,9 +196,10 @@ class NatsServer:
             )
         if self._cluster:
             routes = ", ".join(json.dumps(route) for route in self._routes)
+            cluster_extra = f", {self._cluster_extra}" if self._cluster_extra else ""
             lines.append(
                 f'cluster: {{ name: {self._cluster}, listen: "127.0.0.1:{self._cluster_port}",'
-                f" authorization: {account}, routes: [{routes}] }}"
+                f" authorization: {account}, routes: [{routes}]{cluster_extra} }}"
             )
         lines.append(self._extra)
         return "\n".join(line for line in lines if line) + "\n"

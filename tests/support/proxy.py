@@ -19,9 +19,9 @@ _CHUNK = 65536
 class TcpProxy:
     """Forwards one loopback port to another."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, listen: int = 0) -> None:
         self._to = port
-        self.port = 0
+        self.port = listen
         self.published: list[str] = []
         self.held = 0  # bytes that a stall keeps from passing
         self._open = asyncio.Event()
@@ -56,9 +56,24 @@ class TcpProxy:
         """How many published subjects contain this."""
         return sum(part in subject for subject in self.published)
 
-    async def __aenter__(self) -> Self:
+    async def open(self) -> None:
+        """Listen."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Cut every connection and listen no more; safe when it never did."""
+        if self._server is None:
+            return
+        self.cut()
+        self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
         return self
 
     async def __aexit__(
@@ -67,13 +82,7 @@ class TcpProxy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._server is not None
-        self.cut()
-        self._server.close()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
+        await self.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
