@@ -16,7 +16,7 @@ from coordination.errors import (
 )
 from coordination.jetstream.broker import Broker
 from coordination.jetstream.bucket import KvBucket
-from coordination.jetstream.opening import look_up_or_create
+from coordination.jetstream.opening import Opening
 from coordination.jetstream.store import JetStreamStore, open_jetstream
 from tests.jetstream.conftest import credentials_of
 from tests.support.nats_server import NatsServer
@@ -258,11 +258,12 @@ async def test_a_look_up_nobody_answered_is_asked_once_more(
         wire.url, credentials=credentials_of(own_server), domain=own_server.domain
     )
     own_server.pause()
-    looking = asyncio.create_task(look_up_or_create(broker, "crewlet_leases", {}))
+    opening = Opening(broker, "crewlet_leases")
     await eventually(lambda: "coord_kv_bucket_slow" in caplog.text, within=2)
     await eventually(lambda: wire.count("STREAM.INFO") == 2, within=5)
     own_server.resume()
-    found = await looking
+    found = await opening.look_up()
+    await opening.end()
     assert found is not None
     assert wire.count("STREAM.INFO") == 2
     assert wire.count("STREAM.CREATE") == 0
