@@ -27,6 +27,6 @@ class MarkerSlot(Markers):
             try:
                 for marker in await bucket.markers(before=cutoff):
                     removed += await bucket.purge_through(marker.key, marker.revision)
-            except Unavailable as unknown:
+            except Unavailable as unknown:  # handed on in the answer, beside what did get removed
                 failed.append(Unswept(bucket=bucket.name, because=unknown))
         return Swept(removed=removed, failed=tuple(failed))
