@@ -23,7 +23,10 @@ WHAT: Final = "live protocols"
 
 
 class ProtocolView:
-    """Open it with `open`; whoever did closes it, also when it ended by itself."""
+    """Open it with `open`; whoever did closes it, also when it ended by itself.
+
+    Its length is how many records it remembers.
+    """
 
     def __init__(self, source: BucketWatch, bucket: Bucket, log: logging.Logger) -> None:
         self._source = source
@@ -51,6 +54,9 @@ class ProtocolView:
     def is_over(self) -> bool:
         """Whether its watch has ended, so that it hears of nothing any more."""
         return self._following.done()
+
+    def __len__(self) -> int:
+        return len(self._live)
 
     def lowest(self, now: Instant) -> int | Absent:
         """The lowest live protocol as far as the view has come."""

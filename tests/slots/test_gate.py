@@ -9,12 +9,13 @@ from typing import override
 import pytest
 
 from coordination.contract.answers import Absent, Owner, Refused, RefusedReason, Revision
-from coordination.contract.bucket import Operation, Position
+from coordination.contract.bucket import Entry, Operation, Position
 from coordination.contract.leases import Granted
 from coordination.errors import Unavailable
 from coordination.rules.keys import Resource
+from coordination.rules.leases import PROTOCOL
 from coordination.slots.gate import Gate
-from coordination.slots.protocol_view import WHAT
+from coordination.slots.protocol_view import WHAT, ProtocolView
 from coordination.slots.store import SlotStore
 from coordination.testing import Faults, FaultyBucket, FaultyStore, ManualClock, Verb
 from tests.slots.terms import AGE, CEO, ME, SHORT, claim
@@ -189,12 +190,28 @@ async def test_a_view_that_does_not_catch_up_is_unavailable_and_given_up(
 
 
 async def test_a_bucket_that_was_emptied_has_nobody_alive_in_it(
-    clock: ManualClock, peer: SlotStore, gate: Gate
+    peer: SlotStore, gate: Gate
 ) -> None:
-    await peer.leases.acquire(OLD_NODE, owner=OLD, ttl=AGE, protocol=1, gated=False)
+    await old_node(peer)
     assert await gate.floor() == 1
-    clock.advance(AGE)
+    standing = await peer.buckets.leases.read(OLD_NODE.key)
+    assert isinstance(standing, Entry)
+    await peer.buckets.leases.purge_through(OLD_NODE.key, standing.revision)
     assert await gate.floor() == Absent()
+
+
+async def test_the_view_forgets_what_the_buckets_age_removed(
+    store: FaultyStore, clock: ManualClock
+) -> None:
+    for name in ("seat:z", "node:m", "seat:a"):  # in no order of theirs
+        await claim(store, resource=Resource.parse(name))
+        clock.advance(SHORT)
+    view = await ProtocolView.open(store.buckets.leases, LOG)
+    assert len(view) == 3
+    clock.advance(AGE - 2 * SHORT)
+    assert view.lowest(clock.now()) == PROTOCOL
+    assert len(view) == 1
+    await view.close()
 
 
 async def test_a_caller_that_gives_up_leaves_the_opening_to_the_others(
