@@ -82,6 +82,11 @@ class BrokerBackend(Backend):
         """Any of them, for what they all have in common."""
         return self.servers[0]
 
+    @property
+    def witnesses(self) -> tuple[NatsServer, ...]:
+        """Where another client can look on."""
+        return self.servers
+
     def door(self, index: int) -> NatsServer:
         """The server a handle connects to."""
         return self.servers[index % len(self.servers)]
@@ -159,7 +164,7 @@ class BrokerBackend(Backend):
         """The broker as another client sees it, beside the backend."""
         if self.admin is None:
             self.admin = await nats.connect(
-                [server.url for server in self.servers],
+                [server.url for server in self.witnesses],
                 user=self.server.user,
                 password=self.server.password,
             )
@@ -179,9 +184,9 @@ class BrokerBackend(Backend):
         """Where a key's messages stand."""
         return f"$KV.{self.prefix}_{slot}.{key}"
 
-    def bucket(self, slot: str) -> Bucket:
-        """One bucket of the first handle, through the port every slot is written over."""
-        store = self.stores[0]
+    def bucket(self, slot: str, handle: int = 0) -> Bucket:
+        """One bucket of a handle, through the port every slot is written over."""
+        store = self.stores[handle]
         assert isinstance(store, SlotStore)
         found: Bucket = getattr(store.buckets, slot)
         return observed_bucket(found, self.tally)

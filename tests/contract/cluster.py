@@ -5,7 +5,7 @@ has them started again before the next one runs.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar, override
 
@@ -50,6 +50,7 @@ class ClusterBackend(BrokerBackend):
     replicas: ClassVar[int] = 3
     cluster: Cluster | None = None
     hurt: bool = False  # whether the case stopped a member
+    down: list[NatsServer] = field(default_factory=list)  # the members it stopped
 
     @property
     def members(self) -> Cluster:
@@ -72,6 +73,11 @@ class ClusterBackend(BrokerBackend):
         if not self.stores and lease_ttl == AGE:
             await self._make_buckets()
         return await super().connect(index, lease_ttl=lease_ttl)
+
+    @property
+    @override
+    def witnesses(self) -> tuple[NatsServer, ...]:
+        return tuple(member for member in self.servers if member not in self.down)
 
     @override
     async def js(self) -> JetStreamContext:
@@ -97,7 +103,7 @@ class ClusterBackend(BrokerBackend):
     @override
     async def close(self) -> None:
         if self.hurt or self.paused:
-            await self.members.mend()
+            await self.mend()
             await eventually(self._deleted, within=40, why="the mended cluster deletes streams")
         await super().close()
 
@@ -119,17 +125,35 @@ class ClusterBackend(BrokerBackend):
 
         return self.members.member(await eventually(led, within=20, why=f"{slot} has a leader"))
 
-    def pause(self, *members: NatsServer) -> None:
+    async def pause(self, *members: NatsServer) -> None:
         """SIGSTOP, undone when the case ends."""
-        self.hurt = True
+        await self._leave(members)
         for member in members:
             member.pause()
 
     async def kill(self, *members: NatsServer) -> None:
         """SIGKILL, undone when the case ends."""
-        self.hurt = True
+        await self._leave(members)
         for member in members:
             await member.kill()
+        for at, wire in enumerate(self.wires):
+            if self.door(at) in members:
+                await wire.cut()  # as its port is: nobody listens there
+
+    async def mend(self) -> None:
+        """Have every member run and answer again."""
+        await self.members.mend()
+        self.down.clear()
+        for wire in self.wires:
+            await wire.heal()
+
+    async def _leave(self, members: tuple[NatsServer, ...]) -> None:
+        """Watch from another member than these, from the next question on."""
+        self.hurt = True
+        self.down += members
+        if self.admin is not None:
+            await self.admin.close()
+            self.admin = None
 
 
 def register_cluster() -> None:

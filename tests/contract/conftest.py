@@ -10,6 +10,7 @@ from tests.contract import broker, cluster, leaf, twin
 from tests.contract.backends import Backend, Certified, backends_for
 from tests.contract.broker import BrokerBackend
 from tests.contract.cases import MARK, Tally, case_of
+from tests.contract.cluster import ClusterBackend
 
 CASE_BOUND: Final = 90  # seconds that bound any case
 _TALLY: Final = pytest.StashKey[tuple[str, Tally]]()
@@ -63,6 +64,13 @@ async def store(backend: Backend) -> Store:
 def wired(backend: Backend) -> BrokerBackend:
     """The backend of a case that is about the wire: what it stores, sends and receives."""
     assert isinstance(backend, BrokerBackend)
+    return backend
+
+
+@pytest.fixture
+def clustered(backend: Backend) -> ClusterBackend:
+    """The backend of a case that is about members: which leads, and what befalls them."""
+    assert isinstance(backend, ClusterBackend)
     return backend
 
 

@@ -8,7 +8,7 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 
 # One row a family: each id, and where it is due. `both`: the twin and a broker; `kv`: a broker;
-# `cluster`: several members.
+# `cluster`: several members; `leaf`: a leaf link.
 DUE: Final[dict[str, str]] = {
     # Three answers: a yes, a no and an unknown are never taken for one another.
     **{f"TRI-{number:02}": "both" for number in range(1, 8)},
@@ -29,7 +29,10 @@ DUE: Final[dict[str, str]] = {
     **{f"EPO-{number:02}": "kv" for number in range(1, 4)},
     # Several handles on one store, and handles that come and go.
     "CLU-01": "both",
+    "CLU-02": "leaf",
+    "CLU-03": "cluster",
     "CLU-04": "both",
+    "CLU-05": "cluster",
     # The configuration pointer and its payload.
     **{f"CFG-{number:02}": "both" for number in range(1, 17)},
     # What each node applied.
@@ -42,6 +45,8 @@ DUE: Final[dict[str, str]] = {
     "LST-01": "both",
     "LST-02": "both",
     **{f"LST-{number:02}": "kv" for number in range(3, 13)},
+    "LST-13": "cluster",
+    "LST-14": "kv",
     # Removal markers, and sweeping them.
     "MRK-01": "both",
     "MRK-02": "kv",
