@@ -6,8 +6,9 @@ is neither a yes nor a no. Source: coordination.txt, "What a node says about its
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Final
 
-MCP_STATUS = "mcp_status"  # it publishes how its MCP servers started
+MCP_STATUS: Final = "mcp_status"  # it publishes how its MCP servers started
 
 
 class Support(StrEnum):
