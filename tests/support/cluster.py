@@ -8,11 +8,14 @@ member can be cut off from its peers and not from its clients::
         cluster.join(cluster.members[0])
 """
 
+import asyncio
+import json
 import secrets
 from collections.abc import Iterator
 from itertools import permutations
 from types import TracebackType
 from typing import Final, Self
+from urllib.request import urlopen
 
 import nats
 from nats.aio.client import Client
@@ -57,6 +60,7 @@ class Cluster:
         self.domain = domain
         ports = [free_port() for _ in range(size)]
         self._ways: dict[tuple[int, int], TcpProxy] = {}
+        self._monitors = [free_port() for _ in range(size)] if separable else []
         doors = {(at, to): ports[to] for at, to in permutations(range(size), 2)}
         if separable:
             self._ways = {pair: TcpProxy(port, listen=free_port()) for pair, port in doors.items()}
@@ -71,6 +75,7 @@ class Cluster:
                 cluster=name,
                 cluster_port=ports[at],
                 cluster_extra=", ".join(words),
+                extra=f'http: "127.0.0.1:{self._monitors[at]}"' if separable else "",
                 routes=[
                     f"nats://{self.user}:{self.password}@127.0.0.1:{port}"
                     for (one, _), port in doors.items()
@@ -98,6 +103,32 @@ class Cluster:
         """
         for way in self._ways_of(member):
             (way.stall if silent else way.cut)()
+
+    async def meta_leader(self) -> NatsServer:
+        """The member of a separable cluster that places the streams of all."""
+
+        def asked() -> str:
+            with urlopen(f"http://127.0.0.1:{self._monitors[0]}/jsz", timeout=5) as answer:
+                return str(json.load(answer)["meta_cluster"]["leader"])
+
+        return self.member(await asyncio.to_thread(asked))
+
+    async def lead(self, stream: str, member: NatsServer) -> None:
+        """Have this member lead a stream."""
+        client = await self._client(member)
+        verb = f"$JS.{self.domain}.API.STREAM.LEADER.STEPDOWN.{stream}"
+        wish = json.dumps({"placement": {"preferred": member.name}}).encode()
+
+        async def leads() -> bool:
+            if await self.leader_of(stream) is member:
+                return True
+            await client.request(verb, wish, timeout=5)
+            return False
+
+        try:
+            await eventually(leads, within=30, why=f"{member.name} leads {stream}")
+        finally:
+            await client.close()
 
     def join(self, member: NatsServer) -> None:
         """Let it reach its peers again."""
