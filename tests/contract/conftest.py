@@ -1,5 +1,6 @@
 """Wiring of the certified suite: which case runs on which backend, and what each one answered."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Final
 
@@ -118,3 +119,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for name in sorted(rows):
         said = "   ".join(f"{who} {y}/{n}/{u}" for who, (y, n, u) in sorted(rows[name].items()))
         terminalreporter.write_line(f"{name}  {said}")
+    ran = Counter(backend_name for row in rows.values() for backend_name in row)
+    told = ", ".join(f"{count} cases on {who}" for who, count in sorted(ran.items()))
+    terminalreporter.write_line(told)

@@ -12,6 +12,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import permutations
 from types import TracebackType
 from typing import Final, Self
@@ -122,7 +123,8 @@ class Cluster:
         async def leads() -> bool:
             if await self.leader_of(stream) is member:
                 return True
-            await client.request(verb, wish, timeout=5)
+            with suppress(nats.errors.Error):
+                await client.request(verb, wish, timeout=5)
             return False
 
         try:
@@ -175,7 +177,10 @@ class Cluster:
         try:
 
             async def led() -> str:
-                info = await client.jetstream(domain=self.domain or None).stream_info(stream)
+                try:
+                    info = await client.jetstream(domain=self.domain or None).stream_info(stream)
+                except (nats.errors.Error, nats.js.errors.Error):
+                    return ""  # an election is under way
                 return (info.cluster.leader if info.cluster else "") or ""
 
             return self.member(await eventually(led, within=20, why=f"{stream} has a leader"))
