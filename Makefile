@@ -1,5 +1,5 @@
 # Two commands are all a newcomer needs: `make run` and `make test`.
-.PHONY: run test check soak bench
+.PHONY: run test check soak bench mutations
 
 run:
 	@scripts/prepare-venv run
@@ -29,3 +29,7 @@ bench:
 		name="$$(basename "$$script" .py)"; \
 		echo "== bench.$$name"; .venv/bin/python -m "bench.$$name" || exit 1; \
 	done
+
+mutations:
+	@scripts/prepare-venv dev
+	.venv/bin/python -m tests.mutations
