@@ -20,10 +20,11 @@ from typing import Any, Final
 import daphne.server
 from twisted.internet import reactor as _reactor
 
+from crewlet_site.limits import BODY_LIMIT_BYTES
+
 # Twisted's types describe the module, not the reactor that daphne installs in its place.
 reactor: Any = _reactor
 
-BODY_LIMIT_BYTES: Final = 1_114_112
 DROPPED_LIMIT_BYTES: Final = 8 * 1024 * 1024
 HEAD_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 30.0

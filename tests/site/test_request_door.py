@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from crewlet_site import request_door
+from crewlet_site.limits import BODY_LIMIT_BYTES
 from tests.site.door import DoorServer
 
-LIMIT = request_door.BODY_LIMIT_BYTES
+LIMIT = BODY_LIMIT_BYTES
 
 
 @pytest.fixture
