@@ -114,12 +114,12 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # untyped bas
 def _read_hello(text: str | None, user: object) -> tuple[View | None, datetime | None]:
     try:
         said = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, None
     if not isinstance(said, Mapping) or said.get("kind") != "hello":
         return None, None
-    page, subject, query = (str(said.get(name) or "") for name in ("page", "subject", "query"))
-    if page not in PAGES or max(len(subject), len(query)) > LONGEST_TEXT:
+    page, subject, query = (said.get(name) or "" for name in ("page", "subject", "query"))
+    if page not in PAGES or not (_is_plain(subject) and _is_plain(query)):
         return None, None
     pairs = [pair for pair in parse_qsl(query) if pair[0] not in _DROPPED]
     view = View(
@@ -129,6 +129,15 @@ def _read_hello(text: str | None, user: object) -> tuple[View | None, datetime |
         may_pause=may(user, Permission.PAUSE),
     )
     return view, _read_moment(said.get("made_at"))
+
+
+def _is_plain(text: object) -> bool:
+    """Whether it is a text that an address could have held; half a pair of code units is none."""
+    return (
+        isinstance(text, str)
+        and len(text) <= LONGEST_TEXT
+        and not any("\ud800" <= char <= "\udfff" for char in text)
+    )
 
 
 def _read_moment(text: object) -> datetime | None:
@@ -184,7 +193,9 @@ async def _present_role(scope: Mapping[str, Any]) -> Role | None:
     is_recent, role = _checked.find(key, now)
     if is_recent:
         return role
-    role = role_of(await get_user(scope)) if session is not None else role_of(scope.get("user"))
+    # A token's socket brings its own way of asking again: it has no session to read.
+    ask = scope.get("present_caller")
+    role = role_of(await ask() if ask is not None else await get_user(scope))
     _checked.keep(key, now, role)
     return role
 
