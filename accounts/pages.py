@@ -47,6 +47,9 @@ class SignInPage:
         ended_at: when it ran out; None when it was ended before its time.
         locked_minutes: 0 while sign-in is open.
         wrong: the last attempt did not fit.
+        node: id of the process that answers.
+        build: its build.
+        silent_since: when the store fell silent; None while it answers.
     """
 
     company: str
@@ -57,6 +60,9 @@ class SignInPage:
     ended_at: datetime | None = None
     locked_minutes: int = 0
     wrong: bool = False
+    node: str = ""
+    build: str = ""
+    silent_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

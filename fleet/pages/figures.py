@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coordination.contract.answers import Absent
-from fleet.pages.cells import is_current, quick
+from fleet.pages.cells import asks, is_current, quick
 from fleet.services.picture import Picture
 from fleet.services.standing import Standings
 from runtime import facts
@@ -71,7 +71,7 @@ def unplaced(picture: Picture, standings: Standings) -> Fact:
     elif count:
         seat = placing.unplaceable[0]
         more = f" and {count - 1} more" if count > 1 else ""
-        note = f"{seat.handle}: no live node has {seat.placement.words() or 'the seats role'}{more}"
+        note = f"{seat.handle}: no node has {asks(seat.placement) or 'the seats role'}{more}"
         fact = facts.number(count, note, link=link)
     else:
         fact = facts.number(0, "every seat has a node that fits")
