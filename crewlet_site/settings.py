@@ -34,7 +34,7 @@ PING_SOCKET = HOME.socket(PROCESS_NAME)
 HTTP_HOST = ENVIRONMENT.host or BOOTSTRAP.api_host or env.DEFAULT_HOST
 HTTP_PORT = ENVIRONMENT.port or BOOTSTRAP.api_port or env.DEFAULT_PORT
 PUBLIC_URL = ENVIRONMENT.public_url
-env.judge_exposure(HTTP_HOST, PUBLIC_URL)
+env.judge_exposure(HTTP_HOST, PUBLIC_URL, source="CREWLET_HOST" if ENVIRONMENT.host else "api.host")
 LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]"]
 # Where this machine's own commands reach the server; never by way of a proxy.
 REACH_HOST = env.reach_host(HTTP_HOST)
