@@ -3,7 +3,7 @@
 ::
 
     watch ── Snapshot ──► projection replaced        (at open and after every gap)
-      ├──── Change/Cleared ► projection at once ─► notice after 50 ms, leader read of that key
+      ├──── Change/Cleared ► projection at once ─► notice after 10 ms, leader read of that key
       └──── silence > 6.5 s, or Unavailable ─► not fresh; opened again after 0.2 to 2 s
     clock ── a deadline passed ─► leader read ─► gone only if the leader says so
     every 15 s ── certified listing ─► differences
@@ -35,7 +35,7 @@ OPEN_WITHIN: Final = 10.0
 READ_WITHIN: Final = 5.0
 AGAIN_FIRST: Final = 0.2  # seconds before a watch is opened again; doubles, jittered
 AGAIN_MOST: Final = 2.0
-COALESCE: Final = 0.05  # seconds a notice waits for others of its kind
+COALESCE: Final = 0.01  # seconds a notice waits for others of its kind
 LOOK_EVERY: Final = 0.5  # seconds between looks at deadlines and freshness
 CONFIRM_MOST: Final = 256  # more keys to confirm than this and one listing is cheaper
 RELIST_EVERY: Final = timedelta(seconds=15)
