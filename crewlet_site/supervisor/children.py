@@ -7,6 +7,7 @@ ends, however it ends.
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,6 +167,25 @@ def rotate(log: Path) -> None:
             log.replace(log.with_name(f"{log.name}.1"))
     except FileNotFoundError:
         return
+
+
+def cut(log: Path) -> None:
+    """Move what a running child wrote to the predecessor, once it grew large.
+
+    The child appends through its own descriptor, so the file stays and is emptied. Where the disk
+    holds no copy, the room is worth more than the lines.
+    """
+    try:
+        if log.stat().st_size <= LOG_LIMIT_BYTES:
+            return
+    except FileNotFoundError:
+        return
+    before = log.with_name(f"{log.name}.1")
+    try:
+        shutil.copyfile(log, before)
+    except OSError:
+        before.unlink(missing_ok=True)
+    os.truncate(log, 0)
 
 
 def describe_exit(code: int) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from crewlet_site.errors import StartRefused
 from crewlet_site.home import Home
-from crewlet_site.supervisor.children import Child, State, describe_exit
+from crewlet_site.supervisor.children import Child, State, cut, describe_exit
 from crewlet_site.supervisor.lines import Step, say
 
 PING_EVERY: Final = 5.0  # seconds
@@ -163,6 +163,7 @@ class Supervisor:
 
     def _ping(self, child: Child, now: float) -> None:
         child.asked_at = now
+        cut(child.log)
         if child.spec.answers is None or child.spec.answers():
             if child.is_silent:
                 say(f"{child.spec.name} answers again")

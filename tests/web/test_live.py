@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
+from django.conf import settings
 from django.test import Client
 
 from accounts import services as people_services
@@ -254,6 +255,17 @@ async def test_another_role_is_closed_within_seconds(
         await page.greet("seats")
         await other(demote)
         assert await page.closed() == consumers.ROLE_CHANGED
+
+
+async def test_a_page_of_another_build_is_told_that_there_is_a_newer_one(
+    peopled: TwinFleet, viewer: Client, opened: Open
+) -> None:
+    async with opened(viewer) as page:
+        await page.greet("fleet", build="0.0.1")
+        assert await page.closed() == consumers.NEWER_BUILD
+    async with opened(viewer) as page:
+        await page.greet("fleet", build=settings.BUILD)
+        await page.until(lambda frame: frame["kind"] == "clock")
 
 
 async def test_a_revoked_token_closes_its_socket_within_seconds(peopled: TwinFleet) -> None:

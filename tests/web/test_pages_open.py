@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from tests.support.html import elements, fact, facts
 from tests.support.twin_fleet import TwinFleet
@@ -180,3 +181,22 @@ def test_a_page_reads_every_moment_in_one_zone(fleet: TwinFleet, viewer: Client,
     titles = re.findall(r'<time [^>]*title="([^"]*)"', html)
     assert titles
     assert {title.rpartition(" ")[2] for title in titles} <= {"UTC+1", "UTC+2"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/fleet/",
+        "/fleet/nodes/core-1/",
+        "/seats/",
+        "/seats/ada-pm/",
+        "/settings/nodes/",
+        "/people/",
+    ],
+)
+def test_every_page_says_that_the_broker_keeps_nothing(
+    fleet: TwinFleet, viewer: Client, settings: Settings, url: str
+) -> None:
+    assert "keeps nothing" not in text_of(viewer, url)
+    settings.STORE_KEEPS_NOTHING = True
+    assert "This broker keeps nothing." in text_of(viewer, url)
