@@ -25,6 +25,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from accounts.api import router as people_router
 from accounts.tokens import ApiAuth
 from coordination.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from crewlet_site.description import DescribedAPI
 from crewlet_site.limits import BODY_LIMIT_BYTES, DRAIN_RETRY_SECONDS
 from crewlet_site.refusals import ELSEWHERE, STOPPING, note_fault, refusal, refuse_fault
 from fleet.api import router as fleet_router
@@ -191,7 +192,7 @@ def _refuse_size() -> JsonResponse:
 
 def build() -> NinjaAPI:
     """The API with every app's routes and every refusal's shape."""
-    api = NinjaAPI(
+    api = DescribedAPI(
         title="Crewlet",
         version=settings.BUILD,
         auth=DrainAwareAuth(),
