@@ -57,7 +57,7 @@ def description(fleet: TwinFleet, _one_connection: None) -> Any:
     )
 
 
-EXAMPLES = hypothesis.settings(
+EXAMPLES: Any = hypothesis.settings(
     max_examples=20,
     deadline=None,
     derandomize=True,
@@ -74,5 +74,5 @@ def test_whatever_fits_the_description_is_answered_as_described(description: Any
         def answer(case: Any) -> None:
             case.call_and_validate(checks=CHECKS)
 
-        ask: Any = EXAMPLES(hypothesis.given(operation.as_strategy())(answer))
-        ask()
+        given: Any = hypothesis.given(operation.as_strategy())
+        EXAMPLES(given(answer))()
