@@ -49,6 +49,8 @@ class Spec:
         argv: the program.
         is_ready: asked while it starts, must answer within about a second.
         answers: asked while it runs; None where being alive is all there is to ask.
+        must_restart: asked while it runs: whether it lives and answers, and yet is of no use until
+            it starts anew; None where that cannot be.
         is_killed_when_deaf: whether silence ends it; a paused broker is not a crashed one.
         drain_seconds: what it gets between SIGTERM and SIGKILL.
     """
@@ -57,6 +59,7 @@ class Spec:
     argv: tuple[str, ...]
     is_ready: Callable[[], bool]
     answers: Callable[[], bool] | None = None
+    must_restart: Callable[[], bool] | None = None
     is_killed_when_deaf: bool = True
     drain_seconds: float = 10.0
 

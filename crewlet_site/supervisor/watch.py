@@ -169,6 +169,8 @@ class Supervisor:
                 say(f"{child.spec.name} answers again")
             child.is_silent = False
             child.answered_at = now
+            if child.spec.must_restart is not None and child.spec.must_restart():
+                child.kill()
         else:
             self._judge_silence(child, now)
 

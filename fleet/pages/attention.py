@@ -63,6 +63,8 @@ def _nodes(picture: Picture) -> Iterator[Item]:
             )
         if picture.is_late(entry.lease):
             text = "has not renewed its presence lease, which lapses unless it does"
+            if picture.is_overdue(entry.lease):
+                text = "has let its presence lease lapse, and the broker does not remove the record"
             since = entry.renewed_at
             yield Item(mark="warn", subject=node, text=text, since=since, url=url, label=label)
         if entry.report.posture in {"shed", "stuck"}:
