@@ -27,7 +27,15 @@ from accounts.tokens import ApiAuth
 from coordination.errors import InvalidRequest, OutcomeUnknown, Unavailable
 from crewlet_site.description import DescribedAPI
 from crewlet_site.limits import BODY_LIMIT_BYTES, DRAIN_RETRY_SECONDS
-from crewlet_site.refusals import ELSEWHERE, STOPPING, note_fault, refusal, refuse_fault
+from crewlet_site.refusals import (
+    ELSEWHERE,
+    STOPPING,
+    is_disk_full,
+    note_fault,
+    refusal,
+    refuse_fault,
+    refuse_full,
+)
 from fleet.api import router as fleet_router
 from runtime.access import Caller, Denied, send_to_sign_in
 
@@ -109,7 +117,8 @@ def _refuse_missing(_request: HttpRequest, _error: Exception) -> HttpResponse:
 
 
 def _answer_fault(request: HttpRequest, error: Exception) -> HttpResponse:
-    return refuse_fault(note_fault(request, error))
+    reference = note_fault(request, error)
+    return refuse_full() if is_disk_full(error) else refuse_fault(reference)
 
 
 def _refuse_http(_request: HttpRequest, error: HttpError) -> HttpResponse:

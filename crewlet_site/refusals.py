@@ -7,8 +7,10 @@ broken.
 
 import logging
 import secrets
+import sys
 from typing import Final
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 
@@ -16,6 +18,9 @@ from crewlet_site.limits import DRAIN_RETRY_SECONDS
 
 STOPPING: Final = "This node is stopping and takes no more writes."
 ELSEWHERE: Final = "Send it to another node, or to this one when it is back."
+FULL: Final = (
+    "This node cannot write: its disk is full. Nothing was changed; free some space on it."
+)
 _log = logging.getLogger(__name__)
 
 
@@ -44,6 +49,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def fault(request: HttpRequest) -> HttpResponse:
     """A fault of ours, with a reference that the log has as well; Django's handler500."""
     reference = note_fault(request)
+    if is_disk_full(sys.exc_info()[1]):
+        return refuse_full() if is_for_machines(request) else _page("Nothing was kept", FULL, 503)
     if is_for_machines(request):
         return refuse_fault(reference)
     return HttpResponse(render_to_string("500.html", {"reference": reference}), status=500)
@@ -54,6 +61,16 @@ def note_fault(request: HttpRequest, error: Exception | None = None) -> str:
     reference = secrets.token_hex(4)
     _log.error("request_failed reference=%s path=%s", reference, request.path, exc_info=error)
     return reference
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether a database could not write because there is no room."""
+    return isinstance(error, DatabaseError) and "full" in str(error)
+
+
+def refuse_full() -> JsonResponse:
+    """The API's answer while this node's databases cannot be written."""
+    return refusal(503, "unavailable", FULL, retry_after=DRAIN_RETRY_SECONDS)
 
 
 def refuse_fault(reference: str) -> JsonResponse:

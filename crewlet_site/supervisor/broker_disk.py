@@ -12,6 +12,8 @@ from crewlet_site.supervisor.lines import say
 from crewlet_site.supervisor.preparation import LEAST_FREE_BYTES
 
 FAULTS: Final = (b"JetStream failed to store a msg", b"ritical write error")
+# With less than this free the next write may fail, and on a full disk not even the log tells.
+SCARCE_BYTES: Final = LEAST_FREE_BYTES // 8
 LOOKED_AT_BYTES: Final = 64 * 1024  # of what was logged since the last look
 
 
@@ -33,20 +35,25 @@ class BrokerDisk:
     def must_restart(self) -> bool:
         """Whether it met a fault and would write again if it started anew; says either."""
         self._is_faulty = self._is_faulty or self._reads_fault()
-        if not self._is_faulty:
+        free = shutil.disk_usage(self._store).free
+        if free < (LEAST_FREE_BYTES if self._is_faulty else SCARCE_BYTES):
+            self._tell_full()
             return False
-        if shutil.disk_usage(self._store).free < LEAST_FREE_BYTES:
-            if not self._is_told:
-                self._is_told = True
-                say(
-                    f"broker cannot write: the disk under {self._store} is full. Free some space; "
-                    "it is started anew when 64 MiB are free"
-                )
+        if not self._is_faulty:
+            self._is_told = self._is_told and free < LEAST_FREE_BYTES
             return False
         say("broker met a fault of its disk and writes no more by itself; starting it anew")
         self._is_faulty = self._is_told = False
         self._seen = _size_of(self._log)
         return True
+
+    def _tell_full(self) -> None:
+        if not self._is_told:
+            self._is_told = True
+            say(
+                f"The disk under {self._store} is full, and nothing can be recorded: free some "
+                "space. The broker is started anew when 64 MiB are free, if it needs it"
+            )
 
     def _reads_fault(self) -> bool:
         size = _size_of(self._log)

@@ -56,6 +56,16 @@ def test_a_full_disk_is_said_once_and_waited_for(
     assert disk.must_restart(), "there is room again, though the log says nothing new"
 
 
+def test_a_disk_without_room_is_said_once_even_while_no_log_can_tell(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = BrokerDisk(log, tmp_path)
+    monkeypatch.setattr(broker_disk, "SCARCE_BYTES", 1 << 62)
+    assert not disk.must_restart()
+    assert not disk.must_restart()
+    assert capsys.readouterr().out.count("is full") == 1
+
+
 def test_a_log_that_was_emptied_is_read_from_its_beginning(log: Path, tmp_path: Path) -> None:
     write(log, "a line\n" * 100)
     disk = BrokerDisk(log, tmp_path)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
@@ -120,3 +121,21 @@ def test_a_fault_of_ours_has_a_reference_that_the_log_has_too(
     assert found
     assert found[1] in caplog.text
     assert "ZeroDivisionError" not in answer.content.decode()
+
+
+def test_a_full_disk_is_said_and_not_called_a_fault(
+    reader: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        message = "database or disk is full"
+        raise OperationalError(message)
+
+    monkeypatch.setattr(services, "end_sessions", full)
+    monkeypatch.setattr(services, "list_people", full)
+    reader.raise_request_exception = False
+    page = reader.post("/settings/me/sign-out-everywhere/")
+    assert page.status_code == 503
+    assert "its disk is full" in page.content.decode()
+    told = Client().get("/api/people", headers=bearer())
+    assert (told.status_code, told.json()["error"]) == (503, "unavailable")
+    assert told["Retry-After"]
