@@ -12,6 +12,7 @@ from runtime.access import LOWEST_ROLE, Permission, Role
 from runtime.facts import Fact, value
 
 FIRST_PAGE: Final = "/fleet/"
+STARTER: Final = "up"  # who adds the first admin
 _PLACES: Final[Mapping[str, str]] = {
     "fleet": "Fleet",
     "seats": "Seats",
@@ -123,7 +124,7 @@ def person_row(person: PersonRecord, *, reader: str) -> PersonRow:
         role=person.role,
         access=_access_fact(person),
         added_at=person.added_at,
-        added_by=person.added_by,
+        added_by="./crewlet up" if person.added_by == STARTER else person.added_by,
         is_reader=person.sign_name == reader,
         url=f"/people/{person.sign_name}/",
     )

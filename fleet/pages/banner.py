@@ -43,7 +43,7 @@ def seats_banner(picture: Picture) -> Banner:
         told = picture.pauses
         return Banner(
             title="Pauses could not be read",
-            text=f"Meanwhile {direction}. Pausing and resuming may fail until it answers.",
+            text=f"Meanwhile {direction}, and a pause or resume from here may fail.",
             since=told.since,
             as_of=told.as_of,
             after=_NO_ROW_LEAVES if told.as_of else "",

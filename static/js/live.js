@@ -78,13 +78,14 @@ function patch(id, fresh) {
     held.set(id, fresh);
     return;
   }
-  const before = old.textContent, focus = document.activeElement, row = old.closest("[data-row]");
+  const before = old.textContent, was = old.dataset.fact, focus = document.activeElement, row = old.closest("[data-row]");
   const inside = old.contains(focus);
   morph(old, fresh);
   if (inside && !old.contains(document.activeElement)) focusOn(byId(focus.id) || row || $("#content"));
   if (old.textContent === before || !old.dataset.fact) return;
   old.classList.add("changed");
-  if (row) document.dispatchEvent(new CustomEvent("crewlet:changed", { detail: row }));
+  // A store that falls silent, or answers again, changed nothing about the row.
+  if (row && !/unknown|stale/.test(was + old.dataset.fact)) document.dispatchEvent(new CustomEvent("crewlet:changed", { detail: row }));
 }
 addEventListener("animationend", ({ target }) => target.classList.remove("changed"));
 
