@@ -77,6 +77,7 @@ class Child:
         self.asked_at = 0.0
         self.retry_at = 0.0
         self.is_silent = False
+        self.is_waiting = False  # it was said that it takes long to get ready
         self._lock = lock
         self._environ = {**environ, "CREWLET_PROCESS": spec.name}
         self._process: subprocess.Popen[bytes] | None = None
@@ -109,7 +110,7 @@ class Child:
             )
         self.state = State.STARTING
         self.started_at = self.answered_at = time.monotonic()
-        self.is_silent = False
+        self.is_silent = self.is_waiting = False
 
     def poll(self) -> int | None:
         """The exit code once it ended, as subprocess counts them; None while it runs."""

@@ -109,7 +109,7 @@ def _own_processes(home: Home) -> list[Spec]:
         return Spec(
             name=name,
             argv=manage(name),
-            is_ready=lambda: ping.answers(path),
+            is_ready=lambda: ping.is_ready(path),
             answers=lambda: ping.answers(path),
             drain_seconds=drain_seconds,
         )

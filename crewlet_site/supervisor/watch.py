@@ -154,7 +154,17 @@ class Supervisor:
         elif now - child.started_at > max(self._deaf_after, READY_WITHIN) and not self._is_held_up(
             child
         ):
+            self._judge_slow_start(child, now)
+
+    def _judge_slow_start(self, child: Child, now: float) -> None:
+        """One whose loop runs waits for something, such as a broker elsewhere; no restart helps."""
+        if child.spec.answers is None or not child.spec.answers():
             self._judge_silence(child, now)
+            return
+        child.answered_at = now
+        if not child.is_waiting:
+            child.is_waiting = True
+            say(f"{child.spec.name} runs and is not ready yet: see {child.log}")
 
     def _is_held_up(self, child: Child) -> bool:
         """Whether one that was started before it is silent or down: that one is to be mended."""
