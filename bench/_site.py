@@ -154,6 +154,9 @@ class Site:
         count = asyncio.run(put())
         print(f"{count:,} records written in {time.perf_counter() - began:.1f} s")
 
+        def knows_nodes() -> bool:
+            return bool(self.node.get("/health")[1].get("nodes") == nodes + 1)
+
         def knows_all() -> bool:
             code, body = self.node.get("/api/fleet", token=self.node.token)
             assert code == http.client.OK, body
@@ -161,6 +164,8 @@ class Site:
             assert len(body["seats"]) == seats, f"{len(body['seats'])} seats"
             return True
 
+        # The whole answer is megabytes: it is asked for once there is something to see.
+        eventually_blocking(knows_nodes, within=60)
         eventually_blocking(knows_all, within=60)
 
 
