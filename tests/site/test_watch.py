@@ -198,7 +198,7 @@ def test_a_child_deaf_for_too_long_is_ended_and_started_anew(supervised: Supervi
 def test_a_child_that_answers_and_is_not_ready_is_waited_for(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("READY_WITHIN", "0.3")
+    monkeypatch.setenv("READY_WITHIN", "3")
     supervised = Supervised(home)
     (home / "never").touch()
     os.kill(supervised.pids[0], signal.SIGKILL)
