@@ -13,10 +13,17 @@ from accounts import services
 from accounts.services import LinkIssued, OpenLink
 from accounts.tokens import make_token
 from crewlet_site.home import Home
+from fleet.services import left
 from runtime.access import Role
 from tests.support import people
 
 pytestmark = pytest.mark.django_db(databases=["default", "estate"])
+
+
+@pytest.fixture(autouse=True)
+def _nobody_remembers_who_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its thread would outlive the test and write into the database of another.
+    monkeypatch.setattr(left.recorder, "ensure_started", lambda: None)
 
 
 @pytest.fixture
