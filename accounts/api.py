@@ -6,6 +6,7 @@ from typing import Literal
 from django.conf import settings
 from django.http import HttpRequest
 from ninja import Router, Schema, Status
+from pydantic import ConfigDict
 
 from accounts import pages, services
 from accounts.changes import Because, Refused
@@ -53,6 +54,8 @@ class PeopleOut(Schema):
 
 class PersonIn(Schema):
     """Somebody to add."""
+
+    model_config = ConfigDict(extra="forbid")
 
     name: str
     display_name: str = ""

@@ -12,6 +12,7 @@ from runtime.access import LOWEST_ROLE, Permission, Role
 from runtime.facts import Fact, value
 
 FIRST_PAGE: Final = "/fleet/"
+STARTER: Final = "up"  # who adds the first admin
 _PLACES: Final[Mapping[str, str]] = {
     "fleet": "Fleet",
     "seats": "Seats",
@@ -47,6 +48,9 @@ class SignInPage:
         ended_at: when it ran out; None when it was ended before its time.
         locked_minutes: 0 while sign-in is open.
         wrong: the last attempt did not fit.
+        node: id of the process that answers.
+        build: its build.
+        silent_since: when the store fell silent; None while it answers.
     """
 
     company: str
@@ -57,6 +61,9 @@ class SignInPage:
     ended_at: datetime | None = None
     locked_minutes: int = 0
     wrong: bool = False
+    node: str = ""
+    build: str = ""
+    silent_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +124,7 @@ def person_row(person: PersonRecord, *, reader: str) -> PersonRow:
         role=person.role,
         access=_access_fact(person),
         added_at=person.added_at,
-        added_by=person.added_by,
+        added_by="./crewlet up" if person.added_by == STARTER else person.added_by,
         is_reader=person.sign_name == reader,
         url=f"/people/{person.sign_name}/",
     )

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.contrib import messages
@@ -24,7 +25,9 @@ from accounts.models import Person, fold_name
 from accounts.services import OpenLink, PasswordRefused
 from accounts.throttling import minutes_locked
 from company.services import current
+from runtime import hub
 from runtime.access import Permission, require
+from runtime.moments import read_clock
 
 BACKEND: Final = "accounts.backends.PersonBackend"
 # Remembers until when a session was meant to last, so that sign-in can say that it ended.
@@ -62,9 +65,8 @@ def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, Any] | None
 ) -> HttpResponse:
     """The page of the attempt that turned the lock; named in the settings of the throttle."""
-    del response
-    name = str((credentials or {}).get("sign_name", ""))
-    locked = minutes_locked(request, name)
+    del response, credentials
+    locked = minutes_locked(request, request.POST.get("username", ""))
     return _draw_sign_in(request, SignInForm(request.POST), locked=locked or 1)
 
 
@@ -176,19 +178,24 @@ def _draw_sign_in(
 ) -> HttpResponse:
     address = safe_next(request)
     until = _session_until(request)
-    company = current()
+    company, link, now = current(), hub.link(), datetime.now(UTC)
     page = pages.SignInPage(
         company=company.name if company is not None else "",
         next=address,
         returns_to=pages.place_of(address) if address != pages.FIRST_PAGE else "",
         kept=pages.keeps_text(address),
         was_signed_in=until is not None,
-        ended_at=until if until is not None and until <= datetime.now(UTC) else None,
+        ended_at=until if until is not None and until <= now else None,
         locked_minutes=locked,
         wrong=wrong,
+        node=settings.NODE_ID,
+        build=settings.BUILD,
+        silent_since=None if link.up else link.since,
     )
+    zone = ZoneInfo(company.timezone if company is not None else "UTC")
+    clock = read_clock(request.GET, request.COOKIES, company=zone, now=now)
     status = 429 if locked else 422 if wrong else 200
-    context = {"page": page, "form": form}
+    context = {"page": page, "form": form, "clock": clock}
     response = render(request, "accounts/sign_in.html", context, status=status)
     if locked:
         response.headers["Retry-After"] = str(locked * 60)

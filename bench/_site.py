@@ -20,14 +20,14 @@ from playwright.sync_api import Page, sync_playwright
 from bench._fleet import Address, company_document, whole_fleet, write
 from crewlet_site.home import Home
 from tests.support.browser import FLAGS
-from tests.support.running_node import RunningNode
+from tests.support.running_node import ROOT, RunningNode
 from tests.support.waiting import eventually_blocking
 
 USER: Final = "mira"
+EXAMPLE: Final = ROOT / "examples" / "company.yaml"
 PASSWORD: Final = "quay-lantern-42-berth"
-# No seats role: the measured records are other nodes', and this one only shows them.
 BOOTSTRAP: Final = """\
-node: {{id: core-1, roles: [data, ingress, workers]}}
+node: {{id: core-1, roles: [{roles}]}}
 coordination: {{lease_ttl_seconds: {ttl}}}
 """
 
@@ -154,6 +154,9 @@ class Site:
         count = asyncio.run(put())
         print(f"{count:,} records written in {time.perf_counter() - began:.1f} s")
 
+        def knows_nodes() -> bool:
+            return bool(self.node.get("/health")[1].get("nodes") == nodes + 1)
+
         def knows_all() -> bool:
             code, body = self.node.get("/api/fleet", token=self.node.token)
             assert code == http.client.OK, body
@@ -161,16 +164,30 @@ class Site:
             assert len(body["seats"]) == seats, f"{len(body['seats'])} seats"
             return True
 
+        # The whole answer is megabytes: it is asked for once there is something to see.
+        eventually_blocking(knows_nodes, within=60)
         eventually_blocking(knows_all, within=60)
 
 
 @contextmanager
-def serving(seats: int, *, ttl: timedelta) -> Iterator[Site]:
-    """`./crewlet up` on an empty home with a company of that many seats, none of them claimed."""
+def serving(company: int | Path, *, ttl: timedelta) -> Iterator[Site]:
+    """`./crewlet up` on an empty home.
+
+    Args:
+        company: how many seats it has, none of which is claimed; or a document, whose are.
+        ttl: of the leases.
+    """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         document, bootstrap = Path(folder, "company.yaml"), Path(folder, "crewlet.yaml")
-        document.write_text(company_document(seats), encoding="utf-8")
-        bootstrap.write_text(BOOTSTRAP.format(ttl=int(ttl.total_seconds())), encoding="utf-8")
+        roles = "data, ingress, seats, workers"
+        if isinstance(company, int):
+            document.write_text(company_document(company), encoding="utf-8")
+            # No seats role: the measured records are other nodes', and this one only shows them.
+            roles = "data, ingress, workers"
+        else:
+            document = company
+        text = BOOTSTRAP.format(roles=roles, ttl=int(ttl.total_seconds()))
+        bootstrap.write_text(text, encoding="utf-8")
         environ = {
             "CREWLET_CONFIG": str(bootstrap),
             "CREWLET_COMPANY": str(document),

@@ -11,7 +11,6 @@ which receives the same change. `--rate` has seats renew meanwhile, which is no 
 
 import argparse
 import asyncio
-import json
 import random
 import shutil
 import time
@@ -21,13 +20,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, override
 
-from autobahn.asyncio.websocket import WebSocketClientFactory, WebSocketClientProtocol
 from nats.aio.msg import Msg
 from playwright.async_api import Page, async_playwright
 
 from bench._fleet import Renewing, handle_of
 from bench._report import Figure, percentile, report
 from bench._site import Site, Visitor, serving
+from bench._socket import Tab, open_tab
 from coordination.contract.pauses import Created, Pause
 from coordination.contract.store import Credentials, Store
 from coordination.jetstream.store import open_jetstream
@@ -83,27 +82,16 @@ class Awaited:
     bare: float = 0.0
 
 
-class Tab(WebSocketClientProtocol):
-    """A socket as a page opens it."""
+class Watching(Tab):
+    """Notes when it is told of the awaited seat."""
 
     def __init__(self, view: tuple[str, str], awaited: Awaited) -> None:
-        super().__init__()
-        self._view = view
+        super().__init__(view)
         self._awaited = awaited
-        self.is_greeted = False
 
     @override
-    def onOpen(self) -> None:
-        page, query = self._view
-        hello = {"kind": "hello", "page": page, "subject": "", "query": query, "made_at": ""}
-        self.sendMessage(json.dumps(hello).encode())  # type: ignore[no-untyped-call]  # an untyped library
-
-    @override
-    def onMessage(self, payload: bytes, isBinary: bool) -> None:
-        now = time.time()
-        frame: dict[str, Any] = json.loads(payload)
-        self.is_greeted = True
-        awaited = self._awaited
+    def hear(self, frame: dict[str, Any], size: int) -> None:
+        now, awaited = time.time(), self._awaited
         if frame["kind"] != "cells" or not awaited.handle:
             return
         named = row_id("seat", awaited.handle) + "-paused" in frame["cells"]
@@ -113,19 +101,9 @@ class Tab(WebSocketClientProtocol):
 
 async def open_tabs(site: Site, visitor: Visitor, count: int, awaited: Awaited) -> None:
     """Open the sockets and wait until each has been greeted."""
-    loop = asyncio.get_running_loop()
-    port = site.node.port
-    tabs = []
-    for at in range(count):
-        tab = Tab(OTHERS[at % len(OTHERS)], awaited)
-        factory: Any = WebSocketClientFactory(  # type: ignore[no-untyped-call]  # an untyped library
-            f"ws://127.0.0.1:{port}/ws/live/",
-            origin=site.node.url,
-            headers={"Cookie": visitor.cookie_header},
-        )
-        factory.protocol = lambda tab=tab: tab
-        await loop.create_connection(factory, "127.0.0.1", port)
-        tabs.append(tab)
+    tabs = [Watching(OTHERS[at % len(OTHERS)], awaited) for at in range(count)]
+    for tab in tabs:
+        await open_tab(site, visitor, tab)
 
     def are_greeted() -> bool:
         return all(tab.is_greeted for tab in tabs)

@@ -52,7 +52,7 @@ class Placement:
         return all(labels.get(key) == value for key, value in self.labels.items())
 
     def words(self) -> str:
-        """As pages write it, such as `node=core-1 labels=gpu=a100`; empty for anywhere."""
+        """As the API writes it, such as `node=core-1 labels=gpu=a100`; empty for anywhere."""
         parts = [f"node={self.node}"] if self.node is not None else []
         if self.labels:
             parts.append("labels=" + ",".join(f"{k}={v}" for k, v in sorted(self.labels.items())))

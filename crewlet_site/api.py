@@ -5,38 +5,46 @@ code did not come from this node.
 """
 
 import functools
-import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final, override
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.http.response import HttpResponseBase, HttpResponseNotAllowed
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver
 from django.utils.csp import CSP
 from django.views.decorators.csp import csp_override
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from accounts.api import router as people_router
 from accounts.tokens import ApiAuth
 from coordination.errors import InvalidRequest, OutcomeUnknown, Unavailable
+from crewlet_site.description import DescribedAPI
+from crewlet_site.limits import BODY_LIMIT_BYTES, DRAIN_RETRY_SECONDS
+from crewlet_site.refusals import (
+    ELSEWHERE,
+    STOPPING,
+    is_disk_full,
+    note_fault,
+    refusal,
+    refuse_fault,
+    refuse_full,
+)
 from fleet.api import router as fleet_router
 from runtime.access import Caller, Denied, send_to_sign_in
 
-BODY_LIMIT_BYTES: Final = 1_114_112
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 RETRY_AFTER_SECONDS: Final = 5
-DRAIN_RETRY_SECONDS: Final = 30
 DOCS_POLICY: Final[dict[str, list[str]]] = {
     **{name: [str(part) for part in parts] for name, parts in settings.SECURE_CSP.items()},
     "img-src": [CSP.SELF, "data:"],  # the icons of Swagger's own stylesheet
 }
-
-logger = logging.getLogger(__name__)
 
 type View = Callable[..., HttpResponseBase]
 
@@ -61,17 +69,9 @@ class DrainAwareAuth(ApiAuth):
         return caller
 
 
-def refusal(
-    status: int, error: str, detail: str, *, retry_after: int | None = None, **more: object
-) -> JsonResponse:
-    """The one shape of a no."""
-    response = JsonResponse({"error": error, "detail": detail, **more}, status=status)
-    if retry_after is not None:
-        response.headers["Retry-After"] = str(retry_after)
-    return response
-
-
-def no_route(_request: HttpRequest) -> JsonResponse:
+@csrf_exempt
+@login_not_required
+def no_route(_request: HttpRequest, **_kwargs: object) -> JsonResponse:
     """An address under /api/ that nothing serves."""
     return refusal(404, "no_route", "Nothing is served at this address; see /api/docs.")
 
@@ -99,9 +99,7 @@ def _refuse_unavailable(_request: HttpRequest, error: Exception) -> HttpResponse
 
 
 def _refuse_draining(_request: HttpRequest, _error: Exception) -> HttpResponse:
-    detail = "This node is stopping and takes no more writes."
-    hint = "Send it to another node, or to this one when it is back."
-    return refusal(503, "draining", detail, retry_after=DRAIN_RETRY_SECONDS, hint=hint)
+    return refusal(503, "draining", STOPPING, retry_after=DRAIN_RETRY_SECONDS, hint=ELSEWHERE)
 
 
 def _refuse_invalid(_request: HttpRequest, error: Exception) -> HttpResponse:
@@ -118,9 +116,9 @@ def _refuse_missing(_request: HttpRequest, _error: Exception) -> HttpResponse:
     return refusal(404, "not_found", "There is no such thing here.")
 
 
-def _answer_fault(_request: HttpRequest, error: Exception) -> HttpResponse:
-    logger.error("api_request_failed", exc_info=error)
-    return refusal(500, "internal_error", "This node failed to answer; its log says why.")
+def _answer_fault(request: HttpRequest, error: Exception) -> HttpResponse:
+    reference = note_fault(request, error)
+    return refuse_full() if is_disk_full(error) else refuse_fault(reference)
 
 
 def _refuse_http(_request: HttpRequest, error: HttpError) -> HttpResponse:
@@ -150,13 +148,16 @@ _HANDLERS: Final[Mapping[type[Exception], Callable[[HttpRequest, Any], HttpRespo
 
 def _place(row: Mapping[str, Any]) -> str:
     # ("body", "body", "reason"): where it was read from and the argument's name say nothing here.
-    return ".".join(str(part) for part in row.get("loc", ()) if part not in ("body", "query"))
+    parts = [str(part) for part in row.get("loc", ()) if part not in ("body", "query")]
+    return ".".join(parts) or "body"
 
 
 def _signed_in(view: View) -> View:
     """The documentation is for those who may call: a session or a token."""
 
+    @csrf_exempt
     @login_not_required
+    @require_safe
     @csp_override(DOCS_POLICY)
     @functools.wraps(view)
     def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -172,32 +173,35 @@ def _signed_in(view: View) -> View:
 
 
 def _wrapped(view: View) -> View:
-    """One operation's view: bodies are JSON and small, and a wrong method is told as JSON."""
+    """One operation's view: bodies are JSON and small, whether or not they say their size."""
 
     @csrf_exempt
     @login_not_required
     @functools.wraps(view)
     def served(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        length = int(request.headers.get("Content-Length") or 0)
-        if length > BODY_LIMIT_BYTES:
-            return refusal(
-                413, "body_too_large", f"The body has {length:,} bytes; {BODY_LIMIT_BYTES:,} fit."
-            )
-        if length and request.content_type != "application/json":
+        try:
+            body = request.body
+        except RequestDataTooBig:
+            return _refuse_size()
+        except UnreadablePostError:
+            return refusal(400, "unreadable_body", "The body did not arrive.")
+        if len(body) > BODY_LIMIT_BYTES:
+            return _refuse_size()
+        if body and request.content_type != "application/json":
             return refusal(415, "unsupported_media_type", "Send the body as application/json.")
-        response = view(request, *args, **kwargs)
-        if isinstance(response, HttpResponseNotAllowed):
-            allowed = response.headers["Allow"]
-            response = refusal(405, "method_not_allowed", f"This address takes {allowed}.")
-            response.headers["Allow"] = allowed
-        return response
+        return view(request, *args, **kwargs)
 
     return served
 
 
+def _refuse_size() -> JsonResponse:
+    detail = f"The body is larger than the {BODY_LIMIT_BYTES:,} bytes that fit."
+    return refusal(413, "body_too_large", detail)
+
+
 def build() -> NinjaAPI:
     """The API with every app's routes and every refusal's shape."""
-    api = NinjaAPI(
+    api = DescribedAPI(
         title="Crewlet",
         version=settings.BUILD,
         auth=DrainAwareAuth(),
@@ -216,6 +220,8 @@ def urls() -> list[URLPattern | URLResolver]:
     patterns = list(build().urls[0])
     documentation = {"openapi-json", "openapi-view"}
     for pattern in patterns:
-        if isinstance(pattern, URLPattern) and pattern.name not in documentation:
-            pattern.callback = _wrapped(pattern.callback)
+        if not isinstance(pattern, URLPattern) or pattern.name in documentation:
+            continue
+        is_root = pattern.name == "api-root"
+        pattern.callback = no_route if is_root else _wrapped(pattern.callback)
     return patterns

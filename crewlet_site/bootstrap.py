@@ -100,7 +100,10 @@ def parse(text: str, environ: Mapping[str, str]) -> keys.Found:
         keys.Problem: with the line and the path.
     """
     try:
+        _refuse_aliases(text)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError as error:
+        raise keys.Problem(1, "", "is nested too deeply") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise keys.Problem(line, "", f"is not YAML: {error.problem}") from error
@@ -112,11 +115,21 @@ def parse(text: str, environ: Mapping[str, str]) -> keys.Found:
     return found
 
 
+def _refuse_aliases(text: str) -> None:
+    """One anchor can stand for itself, or for more than a machine holds."""
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            raise keys.Problem(line, "", "has an alias (*), which is not read: write the value out")
+
+
 def _walk(node: Any, path: str, found: keys.Found, environ: Mapping[str, str]) -> None:
     if not isinstance(node, yaml.MappingNode):
         raise keys.Problem(node.start_mark.line + 1, path, "must be a block of keys")
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise keys.Problem(line, path, "has a key that is no word")
         child = f"{path}.{key_node.value}" if path else str(key_node.value)
         if child in found.lines:
             raise keys.Problem(line, child, f"is given twice (first on line {found.lines[child]})")
@@ -142,6 +155,8 @@ def _plain(node: Any, path: str, environ: Mapping[str, str]) -> Any:
         return tuple(_plain(item, path, environ) for item in node.value)
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise keys.Problem(key_node.start_mark.line + 1, path, "has a key that is no word")
         name = str(key_node.value)
         if name in result:
             raise keys.Problem(key_node.start_mark.line + 1, f"{path}.{name}", "is given twice")

@@ -12,8 +12,9 @@ application takes it or not; either costs memory without bound. Behind this door
 - at most 16 received messages wait for the application; then the transport is paused;
 - at a stop of the server every open socket is closed with 1012 (service restart).
 
-This is the one module that knows Twisted and daphne from the inside. `missing_internals` names what
-a changed release no longer has, and `Server` refuses to start without it.
+Only this module and `request_door`, which limits requests, know Twisted and daphne from the inside.
+`missing_internals` names what a changed release no longer has, and `Server` refuses to start
+without it.
 """
 
 import asyncio
@@ -29,6 +30,7 @@ from twisted.internet.abstract import FileDescriptor
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
+from crewlet_site import request_door
 from crewlet_site.errors import StartRefused
 
 # Twisted's types describe the module, not the reactor that daphne installs in its place.
@@ -78,6 +80,7 @@ class Socket(daphne.ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # unt
     gate: Gate | None = None
     queue_length: Callable[[], int] | None = None
     is_paused = False
+    maxMessagePayloadSize: int
 
     def connectionMade(self) -> None:
         """Stand in for the HTTP channel as the transport's producer."""
@@ -128,7 +131,17 @@ class Server(daphne.server.Server):  # type: ignore[misc]  # untyped base
     """daphne's server with the door in place."""
 
     application: Any
+    _http_factory: Any = None
     _ws_factory: Any = None
+
+    @property
+    def http_factory(self) -> Any:
+        """The factory of connections, which `run` makes."""
+        return self._http_factory
+
+    @http_factory.setter
+    def http_factory(self, _factory: Any) -> None:
+        self._http_factory = request_door.RequestFactory(self)
 
     @property
     def ws_factory(self) -> Any:
@@ -206,6 +219,15 @@ def missing_internals() -> tuple[str, ...]:
             "serverSend",
         ),
         daphne.ws_protocol.WebSocketFactory: ("buildProtocol", "protocol"),
+        daphne.http_protocol.HTTPFactory: ("buildProtocol",),
+        daphne.http_protocol.WebRequest: (
+            "basic_error",
+            "connectionLost",
+            "gotLength",
+            "handleContentChunk",
+            "handle_reply",
+            "process",
+        ),
         WebSocketServerProtocol: (
             "sendCloseFrame",
             "STATE_OPEN",

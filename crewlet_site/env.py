@@ -19,6 +19,8 @@ DEFAULT_PORT: Final = 8000
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_NODE_ID: Final = "node-0"
 DEFAULT_RELIST_SECONDS: Final = 15
+# What Django takes in a Host header; a leading dot would let every subdomain in.
+HOST_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 # First character alphanumeric, then letters, digits, dot, underscore, dash; at most 64.
 NODE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -104,17 +106,24 @@ def reach_host(host: str) -> str:
     return f"[{one}]" if ":" in one else one
 
 
-def judge_exposure(host: str, public_url: PublicUrl | None) -> None:
+def judge_exposure(
+    host: str, public_url: PublicUrl | None, *, source: str = "CREWLET_HOST"
+) -> None:
     """Refuse to be reachable from elsewhere while nobody said under which name.
+
+    Args:
+        host: the address to listen on.
+        public_url: how people reach the node.
+        source: who named the host, for the refusal.
 
     Raises:
         StartRefused: the host is not a loopback address and there is no public URL.
     """
     if public_url is None and not is_loopback(host):
         msg = (
-            f"CREWLET_HOST is {host}, which others can reach: set CREWLET_PUBLIC_URL to the "
-            "address people will use, such as https://crewlet.example.org, or leave CREWLET_HOST "
-            "at 127.0.0.1."
+            f"{source} is {host}, which others can reach: set CREWLET_PUBLIC_URL to the "
+            "address people will use, such as https://crewlet.example.org, or leave "
+            f"{source} at 127.0.0.1."
         )
         raise StartRefused(msg)
 
@@ -161,22 +170,21 @@ def parse_host(text: str, *, source: str) -> str:
 
 
 def _port(environ: Mapping[str, str]) -> int | None:
-    text = environ.get("CREWLET_PORT", "")
-    if not text:
-        return None
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        msg = f"CREWLET_PORT is {text!r}: give a number from 1 to 65535."
-        raise StartRefused(msg)
-    return int(text)
+    return _number(environ, "CREWLET_PORT", most=65_535)
 
 
 def _relist(environ: Mapping[str, str]) -> int:
     """Seconds between two certified listings of what a page follows; watches carry the rest."""
-    text = environ.get("CREWLET_RELIST_SECONDS", "")
+    return _number(environ, "CREWLET_RELIST_SECONDS", most=86_400) or DEFAULT_RELIST_SECONDS
+
+
+def _number(environ: Mapping[str, str], name: str, *, most: int) -> int | None:
+    """A whole number from 1 on; None where the variable is unset."""
+    text = environ.get(name, "")
     if not text:
-        return DEFAULT_RELIST_SECONDS
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 86_400:
-        msg = f"CREWLET_RELIST_SECONDS is {text!r}: give a number from 1 to 86400."
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
+        msg = f"{name} is {text[:40]!r}: give a number from 1 to {most}."
         raise StartRefused(msg)
     return int(text)
 
@@ -198,13 +206,29 @@ def _public_url(environ: Mapping[str, str]) -> PublicUrl | None:
         msg = f"CREWLET_PUBLIC_URL is {text!r}: {remedy}"
         raise StartRefused(msg) from None
     plain = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in parts.netloc)
-    if parts.scheme not in ("http", "https") or not host or not plain or "*" in host:
+    # Spaces and line ends as well, which the parser drops without a word.
+    plain = plain and text.isascii() and text.isprintable() and port != 0
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or not plain
+        or not _is_host(host, parts.netloc)
+    ):
         msg = f"CREWLET_PUBLIC_URL is {text!r}: {remedy}"
         raise StartRefused(msg)
     default = {"http": 80, "https": 443}[parts.scheme]
     shown = f"[{host}]" if ":" in host else host
     netloc = shown if port in (None, default) else f"{shown}:{port}"
     return PublicUrl(scheme=parts.scheme, host=shown, netloc=netloc)
+
+
+def _is_host(host: str, netloc: str) -> bool:
+    if not netloc.startswith("["):
+        return len(host) <= 253 and HOST_NAME.fullmatch(host) is not None
+    try:
+        return ipaddress.ip_address(host).version == 6
+    except ValueError:
+        return False
 
 
 def _admin(environ: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -2,11 +2,16 @@
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Any, Final, override
 
 # What every record carries by itself; anything else came with the call.
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+# A one-time link stands in the address of its page, and whoever reads a log could use it.
+_SECRET: Final = re.compile(r"(/welcome/)[^/\s'\"]+")
 
 
 class KeyValueFormatter(logging.Formatter):
@@ -18,7 +23,8 @@ class KeyValueFormatter(logging.Formatter):
         pairs = "".join(f" {key}={_shown(value)}" for key, value in _extra(record).items())
         event = _one_line(record.getMessage())
         line = f"{_moment(record)} {record.levelname} {record.name} {event}{pairs}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        trace = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
+        return _hidden(f"{line}{trace}")
 
 
 class JsonFormatter(logging.Formatter):
@@ -36,7 +42,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             document["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(document, default=str)
+        return _hidden(json.dumps(document, default=str))
 
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
@@ -52,6 +58,10 @@ def _shown(value: object) -> str:
     text = str(value)
     plain = text and all(character.isprintable() and character not in ' "=' for character in text)
     return text if plain else json.dumps(text)
+
+
+def _hidden(text: str) -> str:
+    return _SECRET.sub(r"\1…", text)
 
 
 def _one_line(text: str) -> str:

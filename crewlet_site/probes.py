@@ -28,7 +28,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from accounts.tokens import ApiAuth
 from company import services as documents
 from coordination.contract.leases import Lease
-from crewlet_site.api import refusal
+from crewlet_site.refusals import refusal
 from fleet.services.reports import NodeReport, read_report
 from runtime import hub
 from runtime.reading import Known, Reading

@@ -11,7 +11,7 @@ from django.utils.csp import CSP
 from whitenoise.compress import Compressor
 
 from coordination.contract.store import Credentials
-from crewlet_site import bootstrap, env, keyring
+from crewlet_site import bootstrap, env, keyring, limits
 from crewlet_site.home import Home
 
 ENVIRONMENT = env.read()
@@ -34,7 +34,7 @@ PING_SOCKET = HOME.socket(PROCESS_NAME)
 HTTP_HOST = ENVIRONMENT.host or BOOTSTRAP.api_host or env.DEFAULT_HOST
 HTTP_PORT = ENVIRONMENT.port or BOOTSTRAP.api_port or env.DEFAULT_PORT
 PUBLIC_URL = ENVIRONMENT.public_url
-env.judge_exposure(HTTP_HOST, PUBLIC_URL)
+env.judge_exposure(HTTP_HOST, PUBLIC_URL, source="CREWLET_HOST" if ENVIRONMENT.host else "api.host")
 LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]"]
 # Where this machine's own commands reach the server; never by way of a proxy.
 REACH_HOST = env.reach_host(HTTP_HOST)
@@ -76,9 +76,13 @@ INSTALLED_APPS = [
     "ninja",
 ]
 MIDDLEWARE = [
+    "crewlet_site.middleware.ReadLikeGet",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "crewlet_site.middleware.KeptByNobody",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "crewlet_site.middleware.JsonPolicy",
+    "crewlet_site.middleware.MethodsInWords",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Inside the one that serves static files: those are compressed once, at the start.
     "crewlet_site.middleware.Compressed",
@@ -87,8 +91,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "crewlet_site.middleware.SignedInOnly",
+    "crewlet_site.middleware.NoFormsWhileStopping",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -189,6 +193,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 CSRF_FAILURE_VIEW = "runtime.access.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = limits.BODY_LIMIT_BYTES
 
 # --- static files ------------------------------------------------------------------------------
 STATIC_URL = "/static/"

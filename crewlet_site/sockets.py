@@ -1,5 +1,6 @@
 """The gate before every socket: only our own pages, and only who is signed in, reach a consumer."""
 
+import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -40,7 +41,8 @@ class OwnPagesOnly:
 class SessionOrToken:
     """Say who opens a socket: a bearer token where there is one, else the session.
 
-    `scope["user"]` becomes a person, or the token's `Caller`; with a token there is no session.
+    `scope["user"]` becomes a person, or the token's `Caller`; with a token there is no session, and
+    `scope["present_caller"]` asks again whether the token stands.
     """
 
     def __init__(self, inner: Application) -> None:
@@ -53,11 +55,13 @@ class SessionOrToken:
         if header is None:
             await self._with_session(scope, receive, send)
             return
-        caller = await database_sync_to_async(authenticate)(header.decode("latin-1"))
+        ask = functools.partial(database_sync_to_async(authenticate), header.decode("latin-1"))
+        caller = await ask()
         if caller is None:
             await refuse(scope, receive, send)
-        else:
-            await self._with_token({**scope, "user": caller, "session": None}, receive, send)
+            return
+        known = {**scope, "user": caller, "session": None, "present_caller": ask}
+        await self._with_token(known, receive, send)
 
 
 async def refuse(_scope: Scope, receive: Any, send: Any) -> None:

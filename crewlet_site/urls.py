@@ -13,9 +13,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^ready/?$", probes.ready, name="ready"),
     re_path(r"^metrics/?$", probes.metrics, name="metrics"),
     path("api/", include((api.urls(), "ninja"), namespace="api")),
-    re_path(r"^api/", login_not_required(api.no_route)),
+    re_path(r"^api/", api.no_route),
     path("", include("accounts.urls")),
     path("", include("fleet.urls")),
 ]
+handler400 = "crewlet_site.refusals.bad_request"
+handler500 = "crewlet_site.refusals.fault"
 if settings.DEBUG:
     urlpatterns.append(path("_gallery/", login_not_required(gallery), name="gallery"))

@@ -1,10 +1,10 @@
 """Shapes of `/api/fleet` and `/api/seats`; what nobody said is absent, never null or zero."""
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 
 class Refusal(Schema):
@@ -112,12 +112,20 @@ class SeatsOut(Schema):
     as_of: datetime
 
 
+# Described, not enforced: what is wrong with one is said by its own code.
+REQUEST_ID: Any = Field(
+    description="A UUIDv7 made for this operation, at most two minutes ago; the same one sent "
+    "again is the same operation.",
+    json_schema_extra={"format": "uuid"},
+)
+
+
 class PauseIn(Schema):
     """A pause. `version` with `stop_running` asks the turn of a paused seat to stop as well."""
 
     model_config = ConfigDict(extra="forbid")
 
-    request_id: str
+    request_id: str = REQUEST_ID
     reason: str = ""
     stop_running: bool = False
     version: int | None = None
@@ -129,7 +137,7 @@ class ResumeIn(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    request_id: str
+    request_id: str = REQUEST_ID
     version: int | None = None
     reason: str = ""
     stop_running: bool = False

@@ -20,6 +20,7 @@ from runtime.access import Permission, Role, may, role_of
 
 SIGNED_OUT: Final = 4401
 ROLE_CHANGED: Final = 4403
+NEWER_BUILD: Final = 4409
 BAD_FRAME: Final = 1008
 INTERNAL_ERROR: Final = 1011
 RECHECK_EVERY: Final = timedelta(seconds=5)
@@ -58,9 +59,14 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # untyped bas
     @override
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """A hello names the page; anything else is closed on."""
-        view, made_at = _read_hello(text_data, self.scope.get("user"))
+        said = _read_json(text_data)
+        view, made_at = _read_hello(said, self.scope.get("user"))
         if view is None:
             await self.close(BAD_FRAME)
+            return
+        if said.get("build") not in (None, settings.BUILD):
+            # A page of the build before this one may not understand what it would be told.
+            await self.close(NEWER_BUILD)
             return
         self._look_away()
         self.feed = await live.pump().join(view, self.outbox, made_at)
@@ -111,15 +117,20 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # untyped bas
                 return
 
 
-def _read_hello(text: str | None, user: object) -> tuple[View | None, datetime | None]:
+def _read_json(text: str | None) -> Mapping[str, Any]:
+    """An object as it came in; empty for anything else."""
     try:
         said = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, Mapping) else {}
+
+
+def _read_hello(said: Mapping[str, Any], user: object) -> tuple[View | None, datetime | None]:
+    if said.get("kind") != "hello":
         return None, None
-    if not isinstance(said, Mapping) or said.get("kind") != "hello":
-        return None, None
-    page, subject, query = (str(said.get(name) or "") for name in ("page", "subject", "query"))
-    if page not in PAGES or max(len(subject), len(query)) > LONGEST_TEXT:
+    page, subject, query = (said.get(name) or "" for name in ("page", "subject", "query"))
+    if page not in PAGES or not (_is_plain(subject) and _is_plain(query)):
         return None, None
     pairs = [pair for pair in parse_qsl(query) if pair[0] not in _DROPPED]
     view = View(
@@ -129,6 +140,15 @@ def _read_hello(text: str | None, user: object) -> tuple[View | None, datetime |
         may_pause=may(user, Permission.PAUSE),
     )
     return view, _read_moment(said.get("made_at"))
+
+
+def _is_plain(text: object) -> bool:
+    """Whether it is a text that an address could have held; half a pair of code units is none."""
+    return (
+        isinstance(text, str)
+        and len(text) <= LONGEST_TEXT
+        and not any("\ud800" <= char <= "\udfff" for char in text)
+    )
 
 
 def _read_moment(text: object) -> datetime | None:
@@ -184,7 +204,9 @@ async def _present_role(scope: Mapping[str, Any]) -> Role | None:
     is_recent, role = _checked.find(key, now)
     if is_recent:
         return role
-    role = role_of(await get_user(scope)) if session is not None else role_of(scope.get("user"))
+    # A token's socket brings its own way of asking again: it has no session to read.
+    ask = scope.get("present_caller")
+    role = role_of(await ask() if ask is not None else await get_user(scope))
     _checked.keep(key, now, role)
     return role
 

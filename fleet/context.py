@@ -2,6 +2,7 @@
 
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from fleet.pages.frame import draw_frame
@@ -34,6 +35,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         page=page or "",
         subject=subject,
         cookies=request.COOKIES,
+        keeps_nothing=settings.STORE_KEEPS_NOTHING,
     )
     return {"frame": drawn}
 

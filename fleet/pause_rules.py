@@ -12,6 +12,8 @@ from coordination.rules.keys import key_of
 
 REASON_CHARACTERS: Final = 500
 REQUEST_LIVES: Final = timedelta(minutes=2)  # the broker's duplicate window
+# Letters and symbols by their class, and yet nothing is drawn for them.
+BLANK_LETTERS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 CLOCKS_MAY_DIFFER: Final = timedelta(seconds=60)  # how far ahead a sender's clock may run
 
 
@@ -49,8 +51,10 @@ def is_handle(text: str) -> bool:
 def judge_reason(reason: str, *, required: bool) -> tuple[Problem, ...]:
     """One line of at most 500 characters, without control characters."""
     text = reason.strip()
-    if not text:
-        return (_reason("Say why; whoever finds the seat paused will ask."),) if required else ()
+    if not has_something_to_read(text):
+        if required or text:
+            return (_reason("Say why; whoever finds the seat paused will ask."),)
+        return ()
     if len(text) > REASON_CHARACTERS:
         over = len(text) - REASON_CHARACTERS
         return (
@@ -62,6 +66,16 @@ def judge_reason(reason: str, *, required: bool) -> tuple[Problem, ...]:
     if odd is not None:
         return (_reason(f"The reason holds a control character, U+{ord(odd):04X}; remove it."),)
     return ()
+
+
+def has_something_to_read(text: str) -> bool:
+    """Whether a reader sees anything of it; a control character counts, to be named as one."""
+    return any(
+        not char.isspace()
+        and char not in BLANK_LETTERS
+        and unicodedata.category(char) not in {"Cf", "Cn", "Co", "Mn"}
+        for char in text
+    )
 
 
 def _reason(message: str) -> Problem:

@@ -166,7 +166,7 @@ def _check(request: HttpRequest, typed: Typed) -> HttpResponse:
     match outcome:
         case pauses.Recorded(pause=record):
             return _paused(request, record)
-        case pauses.AlreadyPaused():
+        case pauses.AlreadyPaused() | pauses.NoSuchSeat() | pauses.PersonsSeat():
             return _refused(request, typed.handle, outcome)
         case pauses.NotPaused():
             errors = {"reason": "The pause was not recorded; send it again."}
@@ -211,11 +211,7 @@ def _show_resume(request: HttpRequest, handle: str) -> HttpResponse:
     picture = picture_of(request)
     stands = picture.index.pauses.get(handle)
     if stands is None:
-        known = picture.company is not None and picture.company.seat(handle) is not None
-        missing: pauses.NotPaused | pauses.NoSuchSeat = (
-            pauses.NotPaused(handle=handle) if known else pauses.NoSuchSeat(handle=handle)
-        )
-        return _refused(request, handle, missing)
+        return _refused(request, handle, pauses.find_nothing(handle))
     page = draw_standing(
         picture,
         handle,

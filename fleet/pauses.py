@@ -136,7 +136,7 @@ type Refusal = NoSuchSeat | PersonsSeat | Invalid
 type PauseOutcome = Recorded | AlreadyPaused | NotPaused | NotDone | Refusal
 type AmendOutcome = StopAsked | NotPaused | PausedAgain | NotDone | Refusal
 type ResumeOutcome = Resumed | NotPaused | PausedAgain | NotDone | Refusal
-type CheckOutcome = Recorded | AlreadyPaused | NotPaused | NotAsked
+type CheckOutcome = Recorded | AlreadyPaused | NotPaused | NotAsked | NoSuchSeat | PersonsSeat
 
 
 def mint_request_id(now: datetime | None = None) -> str:
@@ -226,7 +226,7 @@ def stop_turn(
         return NotAsked(why=answer.why)
     match answer.value:
         case Absent():
-            return _nothing_stands(handle)
+            return find_nothing(handle)
         case Pause() as stands:
             if stands.request_id == request_id.lower() and stands.stop_running:
                 return StopAsked(pause=stands)
@@ -272,7 +272,7 @@ def resume(
         return NotAsked(why=answer.why)
     match answer.value:
         case Absent():
-            return _nothing_stands(handle)
+            return find_nothing(handle)
         case Pause() as stands:
             if version is None:
                 return Invalid(problems=(pause_rules.VERSION_REQUIRED,))
@@ -300,13 +300,13 @@ def _lift(stands: Pause, request_id: str, author: Author) -> ResumeOutcome:
 def check(handle: str, request_id: str) -> CheckOutcome:
     """Read the record from the leader: did this operation land?"""
     if not pause_rules.is_handle(handle):
-        return NotPaused(handle=handle)
+        return NoSuchSeat(handle=handle)
     answer = attempt(_read, handle)
     if isinstance(answer, Failed):
         return NotAsked(why=answer.why)
     match answer.value:
         case Absent():
-            return NotPaused(handle=handle)
+            return find_nothing(handle)
         case Pause() as stands:
             own = stands.request_id == request_id.lower()
             return Recorded(pause=stands) if own else AlreadyPaused(pause=stands)
@@ -314,7 +314,8 @@ def check(handle: str, request_id: str) -> CheckOutcome:
             assert_never(never)
 
 
-def _nothing_stands(handle: str) -> NotPaused | NoSuchSeat | PersonsSeat:
+def find_nothing(handle: str) -> NotPaused | NoSuchSeat | PersonsSeat:
+    """Why no pause stands there: nobody made one, or none can be."""
     refused = _refuse_seat(company.services.current(), handle)
     return NotPaused(handle=handle) if refused is None else refused
 

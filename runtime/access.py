@@ -139,7 +139,8 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
         "This form did not come from a page of this site, or that page is older than your "
         "sign-in. Nothing was changed: go back, reload the page and send it again."
     )
-    return render(request, "403.html", {"exception": sentence}, status=403)
+    context = {"heading": "This form was not taken", "exception": sentence}
+    return render(request, "403.html", context, status=403)
 
 
 def send_to_sign_in(request: HttpRequest) -> HttpResponse:

@@ -115,11 +115,16 @@ def _mark(name: str) -> str:
     return '<b class="q" aria-hidden="true">?</b>' if name == "unknown" else draw_symbol(name)
 
 
-def _bdi(text: str, fact: Fact) -> str:
+def _bdi(text: str, fact: Fact, setting: str) -> str:
     if not text:
         return ""
     title = f' title="{escape(fact.exact)}"' if fact.exact else ""
     drawn = f"<bdi{' class=mono' if fact.mono else ''}{title}>{safe_text(text)}</bdi>"
+    # A figure stays a figure: the words under it lead on.
+    return drawn if setting == "figure" and fact.note else _linked(drawn, fact)
+
+
+def _linked(drawn: str, fact: Fact) -> str:
     return f'<a href="{escape(fact.link)}">{drawn}</a>' if fact.link else drawn
 
 
@@ -127,10 +132,10 @@ def _join(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _first_line(fact: Fact, clock: Clock) -> str:
+def _first_line(fact: Fact, clock: Clock, setting: str) -> str:
     when = draw_moment(fact.moment, clock, fact.form) if fact.moment else ""
     after = f'<span class="f-after">{safe_text(fact.after)}</span>' if fact.after else ""
-    return _join(_bdi(fact.text, fact), when, after)
+    return _join(_bdi(fact.text, fact, setting), when, after)
 
 
 def _second_line(fact: Fact, clock: Clock, setting: str) -> str:
@@ -138,11 +143,12 @@ def _second_line(fact: Fact, clock: Clock, setting: str) -> str:
     alone = fact.moment and not fact.text and not fact.note and not when and setting == "cell"
     if alone and fact.moment and fact.form not in {"at", "full"}:
         return draw_moment(fact.moment, clock, "at")
-    return _join(f"<bdi>{safe_text(fact.note)}</bdi>" if fact.note else "", when)
+    note = f"<bdi>{safe_text(fact.note)}</bdi>" if fact.note else ""
+    return _join(_linked(note, fact) if note and setting == "figure" else note, when)
 
 
 def _said(fact: Fact, clock: Clock, setting: str) -> Parts:
-    return _mark(fact.mark), _first_line(fact, clock), _second_line(fact, clock, setting)
+    return _mark(fact.mark), _first_line(fact, clock, setting), _second_line(fact, clock, setting)
 
 
 def _unsaid(fact: Fact, clock: Clock, setting: str) -> Parts:
@@ -165,7 +171,7 @@ def _unknown(fact: Fact, clock: Clock, setting: str) -> Parts:
         )
         last = _join(f'last <span class="k">known</span> <bdi>{safe_text(fact.last)}</bdi>', at)
     if fact.text:
-        said = f'<span class="vh">could not be asked:</span> {_bdi(fact.text, fact)}'
+        said = f'<span class="vh">could not be asked:</span> {_bdi(fact.text, fact, setting)}'
     elif setting == "cell" and since:
         said = f'<span class="vh">could not be asked</span> {since}'
         since = ""
@@ -180,7 +186,7 @@ def _unknown(fact: Fact, clock: Clock, setting: str) -> Parts:
 
 def _stale(fact: Fact, clock: Clock, setting: str) -> Parts:
     if not fact.as_of:
-        return _mark("stale"), _first_line(fact, clock), "of an unknown moment"
+        return _mark("stale"), _first_line(fact, clock, setting), "of an unknown moment"
     ago = draw_moment(fact.as_of, clock, "ago")
     full = f"as of {draw_moment(fact.as_of, clock, 'at')}, {ago}"
     second = _second_line(fact, clock, setting)
@@ -191,11 +197,11 @@ def _stale(fact: Fact, clock: Clock, setting: str) -> Parts:
         note = _join(second, f'<span class="vh">{full}</span>')
     else:
         note = full
-    return _mark("stale"), _first_line(fact, clock), note
+    return _mark("stale"), _first_line(fact, clock, setting), note
 
 
 def _floor(fact: Fact, clock: Clock, setting: str) -> Parts:
-    words = f'<span class="f-least">at least</span> {_first_line(fact, clock)}'
+    words = f'<span class="f-least">at least</span> {_first_line(fact, clock, setting)}'
     return _mark(fact.mark), words, _second_line(fact, clock, setting)
 
 

@@ -95,6 +95,7 @@ class Frame:
         theme: "system", "light" or "dark" (cookie ``theme``).
         density: "comfortable" or "compact" (cookie ``density``).
         keys: single-key shortcuts are on (cookie ``keys`` is not "off").
+        keeps_nothing: the broker of this node forgets everything when it restarts.
     """
 
     company: str
@@ -112,6 +113,7 @@ class Frame:
     theme: str = "system"
     density: str = "comfortable"
     keys: bool = True
+    keeps_nothing: bool = False
     places: tuple[Place, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -3,8 +3,10 @@
 Exit codes: 0 when the node did what was asked, 1 otherwise; every failure is one sentence.
 """
 
+import http
 import http.client
 import json
+import socket
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -16,11 +18,22 @@ from django.conf import settings
 TIMEOUT: Final = 30.0  # seconds
 REPLY_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
+# The connection itself failed, so nothing left this machine.
+_NEVER_SENT: Final = (ConnectionRefusedError, socket.gaierror)
+
 type Json = dict[str, Json] | list[Json] | str | int | float | bool | None
 
 
 class NotReached(Exception):
-    """The node's API could not be asked; the text is one sentence with the way out."""
+    """The node's API could not be asked; the text is one sentence with the way out.
+
+    Attributes:
+        may_have_landed: whether a write had left before the connection failed.
+    """
+
+    def __init__(self, message: str, *, may_have_landed: bool = False) -> None:
+        self.may_have_landed = may_have_landed
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +57,18 @@ class Reply:
     def exit_code(self) -> int:
         """What a command ends with."""
         return 0 if self.is_ok else 1
+
+    @property
+    def may_have_landed(self) -> bool:
+        """Whether a write that was answered so may stand all the same.
+
+        A node's refusals carry a code; without one, something in front of it answered.
+        """
+        if self.is_ok:
+            return False
+        if not isinstance(self.data, dict) or "error" not in self.data:
+            return self.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
+        return self.data.get("outcome") == "unknown" or self.data["error"] == "internal_error"
 
     @property
     def problem(self) -> str:
@@ -91,22 +116,31 @@ def request(method: str, path: str, body: Json = None) -> Reply:
             f"No node answers at {settings.API_URL} ({reason}): start it with ./crewlet up, or"
             " name its port with CREWLET_PORT."
         )
-        raise NotReached(msg) from fault
+        is_sent = method != "GET" and not isinstance(reason, _NEVER_SENT)
+        raise NotReached(msg, may_have_landed=is_sent) from fault
 
 
 def _token() -> str:
     given = getattr(settings, "OPERATOR_TOKEN", None)
     if given:
-        return str(given)
+        return _checked(str(given), "CREWLET_API_TOKEN")
     path: Path = settings.HOME.cli_token
     try:
-        return path.read_text(encoding="ascii").strip()
+        return _checked(path.read_text(encoding="ascii").strip(), str(path))
     except (OSError, ValueError) as fault:
         msg = (
             f"There is no API token at {path}: it is made by the first ./crewlet up; elsewhere set"
             " CREWLET_API_TOKEN."
         )
         raise NotReached(msg) from fault
+
+
+def _checked(token: str, source: str) -> str:
+    """A token as a header can carry it."""
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        msg = f"{source} holds no token: one is 88 letters, digits, '-' and '_' on one line."
+        raise NotReached(msg)
+    return token
 
 
 def _decode(body: bytes) -> Json:

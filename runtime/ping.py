@@ -1,11 +1,13 @@
 """Answering the supervisor from the loop thread, so that a stuck loop is silent.
 
-A Unix socket: `ping` and a newline in, `ok` and a newline out.
+A Unix socket: `ping` and a newline in; out comes `ok`, or `wait` from a process whose loop runs and
+which is not ready yet, and a newline.
 """
 
 import asyncio
 import contextlib
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -13,21 +15,35 @@ from runtime import portal
 
 ASK: Final = b"ping\n"
 ANSWER: Final = b"ok\n"
+NOT_YET: Final = b"wait\n"
 ASK_WITHIN: Final = 5.0  # seconds a connection may take to ask
 
 
-def serve(path: Path) -> None:
-    """Answer pings on a socket file from now on until the portal closes; from any thread."""
+def _always() -> bool:
+    return True
+
+
+def serve(path: Path, is_ready: Callable[[], bool] = _always) -> None:
+    """Answer pings on a socket file from now on until the portal closes; from any thread.
+
+    Args:
+        path: the socket file.
+        is_ready: asked at each ping, on the loop.
+    """
 
     async def answer() -> None:
-        await run(path)
+        await run(path, is_ready)
 
     portal.spawn(answer, name="ping", restart=True)
 
 
-async def run(path: Path) -> None:
+async def run(path: Path, is_ready: Callable[[], bool] = _always) -> None:
     """Answer until cancelled; on the loop. The file is made anew and removed at the end."""
-    server = await asyncio.start_unix_server(_answer, sock=_listen(path))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _answer(reader, writer, ANSWER if is_ready() else NOT_YET)
+
+    server = await asyncio.start_unix_server(answer, sock=_listen(path))
     try:
         await server.serve_forever()
     finally:
@@ -49,11 +65,11 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, said: bytes) -> None:
     # A caller that hangs up or stalls has only itself to tell.
     with contextlib.suppress(OSError, TimeoutError, ValueError):
         async with asyncio.timeout(ASK_WITHIN):
             if await reader.readline() == ASK:
-                writer.write(ANSWER)
+                writer.write(said)
                 await writer.drain()
     writer.close()

@@ -2,6 +2,7 @@
 
 import threading
 
+import pytest
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
@@ -18,3 +19,11 @@ def _lift(connection: BaseDatabaseWrapper, **_kwargs: object) -> None:
 
 
 connection_created.connect(_lift)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever drives the browser is a browser test: its driver keeps a loop on the main thread."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)

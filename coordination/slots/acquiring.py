@@ -13,16 +13,18 @@ call does not hold a resource until its TTL; one that could not be taken back is
 owner's next call. Lost races start over.
 """
 
+import asyncio
 import logging
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from coordination.contract.answers import (
     NO_REVISION,
+    Conflict,
     Owner,
     Refused,
     RefusedReason,
@@ -49,6 +51,8 @@ from coordination.slots.lease_values import Found, Lane, Stood, body_of
 from coordination.slots.rounds import worn_out
 from coordination.slots.tenures import give_back
 
+_LAST_WRITE_WITHIN: Final = 1.0  # seconds a taking back waits for an acknowledgement on its way
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
@@ -65,11 +69,23 @@ class Claim:
 
 @dataclass(slots=True, kw_only=True)
 class _Making:
-    """A new tenure on its way, and how far it got."""
+    """A new tenure on its way, and its last write, which goes on when the caller is cancelled."""
 
     claiming: LeaseRecord
     made_over: Revision
-    tenure: Revision = NO_REVISION  # where it stands, once that was acknowledged
+    last_write: asyncio.Task[Written | Conflict] | None = None
+
+    async def tenure(self) -> Revision:
+        """Where the tenure was acknowledged; 0 when it was not, or is not in time."""
+        if self.last_write is None:
+            return NO_REVISION
+        await asyncio.wait({self.last_write}, timeout=_LAST_WRITE_WITHIN)
+        self.last_write.cancel()
+        await asyncio.wait({self.last_write})
+        if self.last_write.cancelled() or self.last_write.exception() is not None:
+            return NO_REVISION
+        answer = self.last_write.result()
+        return answer.revision if isinstance(answer, Written) else NO_REVISION
 
 
 class Acquiring:
@@ -165,11 +181,10 @@ class Acquiring:
             acquired_at=stored.written_at,
             claim="",
         )
-        won = await lane.bucket.update(key, body_of(tenure), claimed.revision)
-        if not isinstance(won, Written):
-            return None
-        making.tenure = won.revision
-        return tenure
+        write = lane.bucket.update(key, body_of(tenure), claimed.revision)
+        making.last_write = asyncio.create_task(write)
+        won = await asyncio.shield(making.last_write)
+        return tenure if isinstance(won, Written) else None
 
     async def _settle(
         self, lane: Lane, claim: Claim, written: LeaseRecord, *, fresh: bool
@@ -199,7 +214,7 @@ class Acquiring:
 
     async def _abandon(self, lane: Lane, resource: Resource, making: _Making) -> None:
         """Take a half-made claim back, or fence its late write out."""
-        claiming = making.claiming
+        claiming, tenure = making.claiming, await making.tenure()
         for _ in range(CAS_ROUNDS):
             found = await lane.find(resource)
             plan = plan_abandon(
@@ -207,7 +222,7 @@ class Acquiring:
                 claim=claiming.claim,
                 revision=found.revision,
                 made_over=making.made_over,
-                tenure=making.tenure,
+                tenure=tenure,
             )
             if plan is Abandonment.NOTHING:
                 return

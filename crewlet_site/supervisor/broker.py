@@ -32,7 +32,12 @@ def find_binary(named: Path | None) -> Path:
     binary = named or _packaged()
     try:
         shown = subprocess.run(
-            [binary, "--version"], capture_output=True, text=True, timeout=20, check=True
+            [binary, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=20,
+            check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         msg = (

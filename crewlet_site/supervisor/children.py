@@ -7,6 +7,7 @@ ends, however it ends.
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,8 @@ class Spec:
         argv: the program.
         is_ready: asked while it starts, must answer within about a second.
         answers: asked while it runs; None where being alive is all there is to ask.
+        must_restart: asked while it runs: whether it lives and answers, and yet is of no use until
+            it starts anew; None where that cannot be.
         is_killed_when_deaf: whether silence ends it; a paused broker is not a crashed one.
         drain_seconds: what it gets between SIGTERM and SIGKILL.
     """
@@ -56,6 +59,7 @@ class Spec:
     argv: tuple[str, ...]
     is_ready: Callable[[], bool]
     answers: Callable[[], bool] | None = None
+    must_restart: Callable[[], bool] | None = None
     is_killed_when_deaf: bool = True
     drain_seconds: float = 10.0
 
@@ -73,6 +77,7 @@ class Child:
         self.asked_at = 0.0
         self.retry_at = 0.0
         self.is_silent = False
+        self.is_waiting = False  # it was said that it takes long to get ready
         self._lock = lock
         self._environ = {**environ, "CREWLET_PROCESS": spec.name}
         self._process: subprocess.Popen[bytes] | None = None
@@ -105,7 +110,7 @@ class Child:
             )
         self.state = State.STARTING
         self.started_at = self.answered_at = time.monotonic()
-        self.is_silent = False
+        self.is_silent = self.is_waiting = False
 
     def poll(self) -> int | None:
         """The exit code once it ended, as subprocess counts them; None while it runs."""
@@ -166,6 +171,25 @@ def rotate(log: Path) -> None:
             log.replace(log.with_name(f"{log.name}.1"))
     except FileNotFoundError:
         return
+
+
+def cut(log: Path) -> None:
+    """Move what a running child wrote to the predecessor, once it grew large.
+
+    The child appends through its own descriptor, so the file stays and is emptied. Where the disk
+    holds no copy, the room is worth more than the lines.
+    """
+    try:
+        if log.stat().st_size <= LOG_LIMIT_BYTES:
+            return
+    except FileNotFoundError:
+        return
+    before = log.with_name(f"{log.name}.1")
+    try:
+        shutil.copyfile(log, before)
+    except OSError:
+        before.unlink(missing_ok=True)
+    os.truncate(log, 0)
 
 
 def describe_exit(code: int) -> str:

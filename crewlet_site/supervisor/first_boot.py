@@ -58,6 +58,12 @@ def _import_company(path: Path) -> list[str]:
             "for the example."
         )
         raise StartRefused(msg) from error
+    except OSError as error:
+        msg = (
+            f"The company document {path} cannot be read ({error.strerror}): set CREWLET_COMPANY "
+            "to one that can, or unset it for the example."
+        )
+        raise StartRefused(msg) from error
     if isinstance(outcome, documents.AlreadyHeld):
         return []
     company = outcome.company

@@ -12,6 +12,7 @@ from django.conf import settings
 from crewlet_site import keyring
 from crewlet_site.home import Home
 from crewlet_site.supervisor import broker, first_boot, lock, ping, preparation
+from crewlet_site.supervisor.broker_disk import BrokerDisk
 from crewlet_site.supervisor.children import Child, Spec, manage
 from crewlet_site.supervisor.lines import Step, say
 from crewlet_site.supervisor.nats_wire import Address, NotAnswering, ask
@@ -90,11 +91,13 @@ def _embedded(home: Home, binary: Path) -> Spec:
         store = stream.store_dir or home.broker / "store"
     with preparation.disk_faults(home):
         address = broker.prepare(home, settings.NODE_ID, store)
+    disk = BrokerDisk(home.log / "broker.log", store)
     return Spec(
         name="broker",
         argv=(str(binary), "--config", str(home.broker / "nats.conf")),
         is_ready=lambda: _asks(address, 1.0),
         answers=lambda: _asks(address, 1.0),
+        must_restart=disk.must_restart,
         is_killed_when_deaf=False,
         drain_seconds=20,
     )
@@ -106,7 +109,7 @@ def _own_processes(home: Home) -> list[Spec]:
         return Spec(
             name=name,
             argv=manage(name),
-            is_ready=lambda: ping.answers(path),
+            is_ready=lambda: ping.is_ready(path),
             answers=lambda: ping.answers(path),
             drain_seconds=drain_seconds,
         )

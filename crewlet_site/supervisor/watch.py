@@ -13,7 +13,7 @@ from typing import Final
 
 from crewlet_site.errors import StartRefused
 from crewlet_site.home import Home
-from crewlet_site.supervisor.children import Child, State, describe_exit
+from crewlet_site.supervisor.children import Child, State, cut, describe_exit
 from crewlet_site.supervisor.lines import Step, say
 
 PING_EVERY: Final = 5.0  # seconds
@@ -154,7 +154,17 @@ class Supervisor:
         elif now - child.started_at > max(self._deaf_after, READY_WITHIN) and not self._is_held_up(
             child
         ):
+            self._judge_slow_start(child, now)
+
+    def _judge_slow_start(self, child: Child, now: float) -> None:
+        """One whose loop runs waits for something, such as a broker elsewhere; no restart helps."""
+        if child.spec.answers is None or not child.spec.answers():
             self._judge_silence(child, now)
+            return
+        child.answered_at = now
+        if not child.is_waiting:
+            child.is_waiting = True
+            say(f"{child.spec.name} runs and is not ready yet: see {child.log}")
 
     def _is_held_up(self, child: Child) -> bool:
         """Whether one that was started before it is silent or down: that one is to be mended."""
@@ -163,11 +173,14 @@ class Supervisor:
 
     def _ping(self, child: Child, now: float) -> None:
         child.asked_at = now
+        cut(child.log)
         if child.spec.answers is None or child.spec.answers():
             if child.is_silent:
                 say(f"{child.spec.name} answers again")
             child.is_silent = False
             child.answered_at = now
+            if child.spec.must_restart is not None and child.spec.must_restart():
+                child.kill()
         else:
             self._judge_silence(child, now)
 

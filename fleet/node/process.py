@@ -44,6 +44,7 @@ class NodeProcess:
         """Work until a signal; the exit code."""
         for number in _SIGNALS:
             signal.signal(number, self._on_signal)
+        ping.serve(settings.PING_SOCKET, self._is_ready)
         portal.spawn(self._work, name="node")
         while not self._stopping.wait(1):
             pass
@@ -55,6 +56,10 @@ class NodeProcess:
         if self._failure:
             _log.error("node_ended why=%r", self._failure)
         return 0 if self._asked_to_stop else EXIT_FAILED
+
+    def _is_ready(self) -> bool:
+        """From the first held presence on."""
+        return self._node is not None and self._node.presence.held.is_set()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self._asked_to_stop:
@@ -72,7 +77,6 @@ class NodeProcess:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._watchdog.run())
                 group.create_task(self._node.run())
-                group.create_task(_answer_pings(self._node))
         except ConfigurationMismatch as mismatch:
             self._failure = str(mismatch)
         finally:
@@ -118,12 +122,6 @@ async def _open_store() -> Store:
         except Unavailable as unknown:
             _log.warning("node_waits_for_store error=%s", unknown)
             await asyncio.sleep(STORE_AGAIN)
-
-
-async def _answer_pings(node: Node) -> None:
-    """From the first held presence on: that is what *ready* means to the supervisor."""
-    await node.presence.held.wait()
-    await ping.run(settings.PING_SOCKET)
 
 
 async def _current() -> Company | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from fleet.pages.cells import short_revision
+from fleet.pages.cells import asks, clip, short_revision
 from fleet.pages.dom import node_url, seat_url
 from fleet.services.index import NodeEntry
 from fleet.services.picture import Picture
@@ -14,6 +14,7 @@ from fleet.services.standing import Standings
 ROLES: Final = ("data", "ingress", "seats", "workers")
 DRAIN_PATIENCE: Final = timedelta(minutes=30)
 SHOWN: Final = 5
+REASON_SHOWN: Final = 120  # characters of an apply error
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -62,6 +63,8 @@ def _nodes(picture: Picture) -> Iterator[Item]:
             )
         if picture.is_late(entry.lease):
             text = "has not renewed its presence lease, which lapses unless it does"
+            if picture.is_overdue(entry.lease):
+                text = "has let its presence lease lapse, and the broker does not remove the record"
             since = entry.renewed_at
             yield Item(mark="warn", subject=node, text=text, since=since, url=url, label=label)
         if entry.report.posture in {"shed", "stuck"}:
@@ -76,10 +79,11 @@ def _apply_error(entry: NodeEntry) -> Item | None:
     if status is None or status.status != "error":
         return None
     revision = short_revision(status.revision_id)
+    why = clip(status.error, REASON_SHOWN) or "no reason was given"
     return Item(
         mark="critical",
         subject=entry.node,
-        text=f"could not apply revision {revision}: {status.error[:120] or 'no reason was given'}",
+        text=f"could not apply revision {revision}: {why}",
         since=status.updated_at.as_datetime(),
         url=node_url(entry.node),
         label=f"Open {entry.node}",
@@ -89,12 +93,12 @@ def _apply_error(entry: NodeEntry) -> Item | None:
 def _seats(picture: Picture, standings: Standings) -> Iterator[Item]:
     del picture
     for seat in standings.placing.unplaceable:
-        words = seat.placement.words()
-        asks = f"it asks for {words}, no live node fits" if words else "no live node holds seats"
+        words = asks(seat.placement)
+        why = f"it asks for {words}, no live node fits" if words else "no live node holds seats"
         yield Item(
             mark="warn",
             subject=seat.handle,
-            text=f"cannot be placed: {asks}",
+            text=f"cannot be placed: {why}",
             url=seat_url(seat.handle),
             label=f"Open {seat.handle}",
         )

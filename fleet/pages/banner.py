@@ -1,6 +1,6 @@
 """The one banner of a page whose listing could not be read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fleet.services.picture import Picture, Told
@@ -9,7 +9,10 @@ from runtime.wording import SAFE_DIRECTIONS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Banner:
-    """What stands above the rows; no title means that nothing is the matter."""
+    """What stands above the rows; no title means that nothing is the matter.
+
+    `kept` begins the sentence that says of which moment the rest of the page is.
+    """
 
     title: str = ""
     tone: str = "unknown"
@@ -18,6 +21,7 @@ class Banner:
     as_of: datetime | None = None
     after: str = ""
     mark: str = ""
+    kept: str = "The rows below are"
 
 
 NO_BANNER = Banner()
@@ -39,7 +43,7 @@ def seats_banner(picture: Picture) -> Banner:
         told = picture.pauses
         return Banner(
             title="Pauses could not be read",
-            text="Meanwhile " + direction + ".",
+            text=f"Meanwhile {direction}, and a pause or resume from here may fail.",
             since=told.since,
             as_of=told.as_of,
             after=_NO_ROW_LEAVES if told.as_of else "",
@@ -47,6 +51,11 @@ def seats_banner(picture: Picture) -> Banner:
     if not picture.seats.is_known:
         return _silent(picture, picture.seats, "Seat leases could not be listed", _HOLDERS)
     return NO_BANNER
+
+
+def above_one(banner: Banner) -> Banner:
+    """The same above a page about one thing, which has no rows that could leave."""
+    return replace(banner, kept="What stands below is", after="")
 
 
 _MEMBERS = "who holds a lease"

@@ -156,7 +156,7 @@ def draw_node_row(picture: Picture, entry: NodeEntry) -> NodeRow:
         ("roles", "Roles", cells.slow(cells.roles(entry), told), "d2"),
         ("labels", "Labels", cells.slow(cells.labels(entry), told), "d1"),
         ("seats", "Seats", cells.quick(cells.seats_held(entry), picture.seats), "num"),
-        ("turns", "Turns", cells.quick(cells.turns(entry), told), "num"),
+        ("turns", "Turns", cells.quick(cells.turns(entry), told), "num d4"),
         ("posture", "Posture", cells.slow(cells.posture(entry), told), "d3"),
         ("config", "Config", cells.config(picture, entry), ""),
         ("presence", "Presence", cells.presence(picture, entry), "c-state"),

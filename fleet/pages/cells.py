@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from company.document import Placement
 from coordination.contract.answers import Absent
 from coordination.contract.config import Activation
 from coordination.contract.status import ConfigStatus
@@ -15,7 +16,7 @@ from runtime.facts import Fact
 
 LABELS_SHOWN: Final = 3  # a node's first labels stand in its row, the rest on its page
 REVISION_SHOWN: Final = 8  # characters of a revision id in a list
-ERROR_SHOWN: Final = 80  # characters of an apply error in a list
+ERROR_SHOWN: Final = 60  # characters of an apply error in a list; the node's page has it whole
 POSTURE_MARKS: Final = {
     "serve": "ok",
     "wait": "",
@@ -113,6 +114,18 @@ def presence(picture: Picture, entry: NodeEntry) -> Fact:
     return facts.value("renewed", moment=entry.renewed_at)
 
 
+def clip(text: str, shown: int) -> str:
+    """The beginning of a text on one line; an ellipsis says that there is more."""
+    whole = " ".join(text.split())
+    return f"{whole[:shown].rstrip()}…" if len(whole) > shown else whole
+
+
+def asks(placement: Placement) -> str:
+    """What a seat asks of its node, as `node core-1, gpu=a100`; empty for any node."""
+    parts = [f"node {placement.node}"] if placement.node is not None else []
+    return ", ".join([*parts, *label_words(placement.labels or {})])
+
+
 def lapsed(at: datetime | None, word: str = "lease lapsed") -> Fact:
     """What stands in a row whose node has gone, until the reader lets the row go."""
     return facts.value(word, mark="warn", moment=at, form="at")
@@ -151,9 +164,9 @@ def _config(picture: Picture, entry: NodeEntry) -> Fact:
         return facts.unsaid("has not reported")
     applied = short_revision(status.revision_id)
     if status.status == "error":
-        return facts.value("error", status.error[:ERROR_SHOWN], mark="critical")
+        return facts.value("error", clip(status.error, ERROR_SHOWN), mark="critical")
     if status.status == "degraded":
-        return facts.value("degraded", status.error[:ERROR_SHOWN] or applied, mark="warn")
+        return facts.value("degraded", clip(status.error, ERROR_SHOWN) or applied, mark="warn")
     if is_current(status, active):
         return facts.value("current", applied, mark="ok")
     if status.status == "applying":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coordination.contract.answers import Absent
-from fleet.pages.cells import is_current, quick
+from fleet.pages.cells import asks, is_current, quick
 from fleet.services.picture import Picture
 from fleet.services.standing import Standings
 from runtime import facts
@@ -35,8 +35,13 @@ def draw_figures(picture: Picture, standings: Standings) -> tuple[Figure, ...]:
 
 def live_nodes(picture: Picture) -> Fact:
     """Nodes with an unexpired presence lease."""
-    fact = facts.number(len(picture.live_nodes), "hold an unexpired presence lease")
-    return quick(fact, picture.presences)
+    overdue = [
+        node for node in picture.live_nodes if picture.is_overdue(picture.index.nodes[node].lease)
+    ]
+    note = "hold an unexpired presence lease"
+    if overdue:
+        note += f"; {name_some(overdue)} {'is' if len(overdue) == 1 else 'are'} past the deadline"
+    return quick(facts.number(len(picture.live_nodes) - len(overdue), note), picture.presences)
 
 
 def seats_held(picture: Picture) -> Fact:
@@ -45,9 +50,14 @@ def seats_held(picture: Picture) -> Fact:
     if picture.company is None:
         fact = facts.number(len(index.seats), "no company document is applied here")
     else:
-        held = sum(seat.handle in index.seats for seat in picture.agents)
+        leases = [index.seats[seat.handle] for seat in picture.agents if seat.handle in index.seats]
+        overdue = sum(map(picture.is_overdue, leases))
         note = "agent seats in the company"
-        fact = facts.number(held, note, after=f"of {len(picture.agents):,}")
+        if overdue:
+            note += (
+                f"; {overdue:,} {'lease is' if overdue == 1 else 'leases are'} past the deadline"
+            )
+        fact = facts.number(len(leases) - overdue, note, after=f"of {len(picture.agents):,}")
     return quick(fact, picture.seats)
 
 
@@ -71,7 +81,7 @@ def unplaced(picture: Picture, standings: Standings) -> Fact:
     elif count:
         seat = placing.unplaceable[0]
         more = f" and {count - 1} more" if count > 1 else ""
-        note = f"{seat.handle}: no live node has {seat.placement.words() or 'the seats role'}{more}"
+        note = f"{seat.handle}: no node has {asks(seat.placement) or 'the seats role'}{more}"
         fact = facts.number(count, note, link=link)
     else:
         fact = facts.number(0, "every seat has a node that fits")

@@ -31,6 +31,7 @@ def draw_frame(
     page: str,
     subject: str,
     cookies: Mapping[str, str],
+    keeps_nothing: bool = False,
 ) -> Frame:
     """The frame of one request."""
     company = picture.company
@@ -50,6 +51,7 @@ def draw_frame(
         theme=cookies.get("theme", "system"),
         density=cookies.get("density", "comfortable"),
         keys=cookies.get("keys", "on") != "off",
+        keeps_nothing=keeps_nothing,
     )
 
 

@@ -1,13 +1,13 @@
 """One node's page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from coordination.contract.answers import Absent
 from coordination.contract.leases import Lease
 from fleet.pages import cells, dom, seat_cells
-from fleet.pages.banner import Banner, membership_banner
+from fleet.pages.banner import Banner, above_one, membership_banner
 from fleet.pages.board import Tag, node_tags
 from fleet.pages.lines import Line
 from fleet.services.departed import Departed
@@ -78,7 +78,8 @@ def draw_node(
     if entry is None or node not in picture.live_nodes:
         if picture.presences.is_known:
             return NoSuchNode(node=node, seen=seen)
-        return NodeUnknown(node=node, banner=membership_banner(picture), seen=seen)
+        banner = replace(above_one(membership_banner(picture)), as_of=None)
+        return NodeUnknown(node=node, banner=banner, seen=seen)
     row = dom.row_id("node", node)
     standings = standings_of(picture)
     held = [standings.of(lease.resource.name) for lease in entry.seats]
@@ -87,7 +88,7 @@ def draw_node(
         node=node,
         row=row,
         tags=node_tags(picture, entry),
-        banner=membership_banner(picture),
+        banner=above_one(membership_banner(picture)),
         lease=_lease_lines(picture, entry, row),
         running=_running_lines(picture, entry, row),
         config=_config_lines(picture, entry, row),
@@ -177,7 +178,7 @@ def _config_lines(picture: Picture, entry: NodeEntry, row: str) -> tuple[Line, .
     status, active = entry.config, picture.activation.value
     told = picture.statuses
     lines = [
-        Line(key="Standing", fact=cells.config(picture, entry), id=f"{row}-config"),
+        Line(key="Standing", fact=_standing_alone(picture, entry), id=f"{row}-config"),
         Line(
             key="Applied",
             fact=cells.slow(
@@ -188,15 +189,24 @@ def _config_lines(picture: Picture, entry: NodeEntry, row: str) -> tuple[Line, .
     if active is None or isinstance(active, Absent):
         shown = facts.none("no revision is active") if active is not None else facts.unknown(None)
     else:
-        shown = facts.value(active.revision_id, mono=True, note_moment=active.at.as_datetime())
+        shown = facts.value(active.revision_id, mono=True)
     lines.append(Line(key="Active", fact=cells.slow(shown, picture.activation)))
+    if active is not None and not isinstance(active, Absent):
+        since = _moment(active.at.as_datetime())
+        lines.append(Line(key="Active since", fact=cells.slow(since, picture.activation)))
     if status is not None:
         at = status.updated_at.as_datetime()
-        lines.append(Line(key="Said", fact=cells.slow(_moment(at), told)))
+        lines.append(Line(key="Reported", fact=cells.slow(_moment(at), told)))
         if status.error:
             error = facts.value(status.error, mark="critical")
             lines.append(Line(key="Error", fact=cells.slow(error, told)))
     return tuple(lines)
+
+
+def _standing_alone(picture: Picture, entry: NodeEntry) -> Fact:
+    """The word without its evidence, which has lines of its own here."""
+    fact = cells.config(picture, entry)
+    return fact if fact.state is facts.FactState.UNSAID else replace(fact, note="")
 
 
 def _settings_lines(picture: Picture, entry: NodeEntry) -> tuple[Line, ...]:

@@ -44,6 +44,7 @@ class PausePage:
         is_open: whether the last press may or may not have landed.
         is_dialog: drawn into the page's dialog, which brings its own head.
         version: the record's revision that the reader sees.
+        is_silent: whether the store does not answer now, so that a press may come to nothing.
     """
 
     title: str
@@ -70,6 +71,7 @@ class PausePage:
     version: int = 0
     can_stop: bool = False
     can_resume: bool = False
+    is_silent: bool = False
 
 
 def draw_pause_form(picture: Picture, handle: str, *, author: str, request_id: str) -> PausePage:
@@ -138,6 +140,7 @@ def _about(picture: Picture, standing: Standing, *, author: str, request_id: str
         if is_agent and standing.lease is not None
         else None,
         turn=turn if is_agent else None,
+        is_silent=not picture.link.up or not picture.pauses.is_known,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from coordination.contract.pauses import Pause
 from fleet.pages import cells, dom, seat_cells
-from fleet.pages.banner import NO_BANNER, Banner, seats_banner
+from fleet.pages.banner import NO_BANNER, Banner, above_one, seats_banner
 from fleet.pages.dom import node_url
 from fleet.pages.lines import Line
 from fleet.pages.seats import Action, choose_action
@@ -59,7 +59,7 @@ def draw_seat(picture: Picture, handle: str, *, may_pause: bool) -> SeatPage | N
         role=seat.role if seat else "not in the company document",
         kind=seat.kind.value if seat else "agent",
         state=facts.value("person", tone="quiet") if standing.is_person else state,
-        banner=NO_BANNER if standing.is_person else seats_banner(picture),
+        banner=NO_BANNER if standing.is_person else above_one(seats_banner(picture)),
         pause_banner=_pause_banner(picture, standing),
         pause=_pause_lines(pause, picture) if pause is not None else (),
         paused=cells.quick(seat_cells.paused(standing), picture.pauses),
@@ -154,7 +154,7 @@ def _placement(picture: Picture, standing: Standing) -> Fact:
         return facts.none("not in the company document")
     nodes = (picture.index.nodes[node] for node in picture.live_nodes)
     count = eligible_nodes(seat.placement, nodes)
-    words = seat.placement.words() or "any node with the seats role"
+    words = cells.asks(seat.placement) or "any node with the seats role"
     note = f"{count} live node{'' if count == 1 else 's'} qualif{'ies' if count == 1 else 'y'}"
     return cells.slow(facts.value(words, note), picture.presences)
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from coordination.contract.pauses import Pause
-from fleet.pages.cells import quick, slow
+from fleet.pages.cells import clip, quick, slow
 from fleet.pages.dom import node_url
 from fleet.services.picture import Picture
 from fleet.services.placing import Fit
@@ -110,16 +110,10 @@ def paused(standing: Standing) -> Fact:
         return facts.none("not paused")
     return facts.value(
         f"by {pause.by},",
-        clip(pause.reason) or "no reason given",
+        clip(pause.reason, REASON_SHOWN) or "no reason given",
         moment=pause.at.as_datetime(),
         after="turn asked to stop" if pause.stop_running else "",
     )
-
-
-def clip(reason: str) -> str:
-    """The beginning of a reason."""
-    whole = " ".join(reason.split())
-    return f"{whole[:REASON_SHOWN].rstrip()}…" if len(whole) > REASON_SHOWN else whole
 
 
 def asked_of_turn(pause: Pause) -> str:

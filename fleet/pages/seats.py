@@ -25,7 +25,7 @@ class Action:
         handle: the seat.
         url: where the press leads; the form for a pause.
         version: the pause record's revision that the reader sees; 0 without one.
-        refusal: why nothing can be pressed; empty when it can.
+        refusal: why nothing can be pressed; empty when it can, and where nothing is offered.
     """
 
     id: str
@@ -218,7 +218,7 @@ def choose_action(picture: Picture, standing: Standing, *, may_pause: bool) -> A
     url = dom.resume_url(standing.handle) if paused is not None else dom.pause_url(standing.handle)
     refusal = ""
     if standing.is_person:
-        kind, url, refusal = "none", "", "a person's seat"
+        kind, url = "none", ""  # the Paused column says why
     elif standing.seat is None and paused is None and picture.company is not None:
         kind, url, refusal = "none", "", "not in the company document"
     elif not may_pause:

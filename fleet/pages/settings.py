@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from fleet.pages import cells, dom
 from fleet.pages.banner import Banner, membership_banner
@@ -88,6 +89,9 @@ def _columns(entry: NodeEntry, usual: Mapping[str, object]) -> tuple[tuple[str, 
     )
 
 
+_NARROW_WITHOUT: Final = frozenset({"coordination", "protocol"})
+
+
 def _row(picture: Picture, entry: NodeEntry, usual: Mapping[str, object]) -> SettingsRow:
     row = dom.row_id("node", entry.node)
     return SettingsRow(
@@ -96,7 +100,12 @@ def _row(picture: Picture, entry: NodeEntry, usual: Mapping[str, object]) -> Set
         url=dom.node_url(entry.node),
         tags=node_tags(picture, entry),
         cells=tuple(
-            Cell(id=f"{row}-{name}", label=label, fact=cells.slow(fact, picture.presences))
+            Cell(
+                id=f"{row}-{name}",
+                label=label,
+                fact=cells.slow(fact, picture.presences),
+                css="d3" if name in _NARROW_WITHOUT else "",
+            )
             for name, label, fact in _columns(entry, usual)
         ),
     )

@@ -51,20 +51,23 @@ def node_of(owner: str) -> str:
     return owner.rpartition(":")[0] or owner
 
 
+type Grouped = tuple[Mapping[str, Lease], Mapping[str, tuple[Lease, ...]]]
+"""Seat leases by handle, and by the node that holds them."""
+
+
 def join_records(
     presences: tuple[Lease, ...],
     seats: tuple[Lease, ...],
     pauses: tuple[Pause, ...],
     statuses: tuple[ConfigStatus, ...],
     before: FleetIndex | None = None,
+    grouped: Grouped | None = None,
 ) -> FleetIndex:
-    """Join the four listings; a lease that `before` was made from is not read again."""
-    by_handle: dict[str, Lease] = {}
-    seats_of: dict[str, list[Lease]] = {}
-    for lease in seats:
-        by_handle[lease.resource.name] = lease
-        seats_of.setdefault(node_of(lease.owner), []).append(lease)
-    held = {node: tuple(leases) for node, leases in seats_of.items()}
+    """Join the four listings.
+
+    A lease that `before` was made from is not read again, nor are seats that are `grouped` already.
+    """
+    by_handle, held = grouped or group_seats(seats)
     reported = {str(row.node): row for row in statuses}
     known = before.nodes if before else {}
     nodes: dict[str, NodeEntry] = {}
@@ -86,6 +89,16 @@ def join_records(
     )
 
 
+def group_seats(seats: tuple[Lease, ...]) -> Grouped:
+    """Both maps in one pass."""
+    by_handle: dict[str, Lease] = {}
+    seats_of: dict[str, list[Lease]] = {}
+    for lease in seats:
+        by_handle[lease.resource.name] = lease
+        seats_of.setdefault(node_of(lease.owner), []).append(lease)
+    return by_handle, {node: tuple(leases) for node, leases in seats_of.items()}
+
+
 def _name(lease: Lease) -> str:
     return lease.resource.name
 
@@ -97,6 +110,7 @@ class _Newest:
         self._lock = threading.Lock()
         self._inputs: tuple[object, ...] = ()
         self._index: FleetIndex | None = None
+        self._grouped: tuple[tuple[Lease, ...], Grouped] | None = None
 
     def of(
         self,
@@ -111,7 +125,12 @@ class _Newest:
                 held is given for held, given in zip(self._inputs, inputs, strict=True)
             )
             if self._index is None or not same:
-                self._index = join_records(presences, seats, pauses, statuses, self._index)
+                # A pause or a heartbeat of a node says nothing about 10,000 seats.
+                if self._grouped is None or self._grouped[0] is not seats:
+                    self._grouped = (seats, group_seats(seats))
+                self._index = join_records(
+                    presences, seats, pauses, statuses, self._index, self._grouped[1]
+                )
                 self._inputs = inputs
             return self._index
 

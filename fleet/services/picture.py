@@ -17,6 +17,7 @@ from coordination.contract.leases import Lease
 from coordination.contract.pauses import Pause
 from coordination.contract.status import ConfigStatus
 from fleet.services.index import FleetIndex, newest
+from runtime.hub.topics import OVERDUE_AFTER
 from runtime.link import Link
 from runtime.reading import Known, Reading
 
@@ -119,6 +120,14 @@ class Picture:
         """Two heartbeats went by without a renewal."""
         age = self.judged_at - lease.renewed_at.as_datetime()
         return age > self.heartbeat_of(lease) * LATE_AFTER
+
+    def is_overdue(self, lease: Lease) -> bool:
+        """Its deadline passed, and the store has not let the record go.
+
+        A broker that cannot write (its disk is full, say) removes nothing either: the holder has
+        given up by its own clock, while the record still keeps others out.
+        """
+        return self.judged_at > lease.expires_at.as_datetime() + OVERDUE_AFTER
 
     @cached_property
     def agents(self) -> tuple[Seat, ...]:

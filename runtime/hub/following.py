@@ -3,7 +3,7 @@
 ::
 
     watch ── Snapshot ──► projection replaced        (at open and after every gap)
-      ├──── Change/Cleared ► projection at once ─► notice after 50 ms, leader read of that key
+      ├──── Change/Cleared ► projection at once ─► notice after 10 ms, leader read of that key
       └──── silence > 6.5 s, or Unavailable ─► not fresh; opened again after 0.2 to 2 s
     clock ── a deadline passed ─► leader read ─► gone only if the leader says so
     every 15 s ── certified listing ─► differences
@@ -26,7 +26,7 @@ from coordination.contract.watch import Change, Cleared, Event, Heard, Snapshot
 from coordination.errors import Unavailable
 from runtime.hub.notices import Notice, State
 from runtime.hub.projection import Difference, Projection
-from runtime.hub.topics import Topic
+from runtime.hub.topics import OVERDUE_AFTER, Topic
 from runtime.probe import Probe
 from runtime.reading import Known, Reading, Unknown
 
@@ -35,10 +35,11 @@ OPEN_WITHIN: Final = 10.0
 READ_WITHIN: Final = 5.0
 AGAIN_FIRST: Final = 0.2  # seconds before a watch is opened again; doubles, jittered
 AGAIN_MOST: Final = 2.0
-COALESCE: Final = 0.05  # seconds a notice waits for others of its kind
+COALESCE: Final = 0.01  # seconds a notice waits for others of its kind
 LOOK_EVERY: Final = 0.5  # seconds between looks at deadlines and freshness
 CONFIRM_MOST: Final = 256  # more keys to confirm than this and one listing is cheaper
 RELIST_EVERY: Final = timedelta(seconds=15)
+_OVERDUE_NANOS: Final = int(OVERDUE_AFTER.total_seconds() * 1e9)
 
 _log = logging.getLogger("crewlet.hub")
 
@@ -84,6 +85,7 @@ class Follower[T, K]:
         self._touched: set[str] | None = None  # keys the watch told of while a listing runs
         self._listed = 0.0  # monotonic: the last certified listing
         self._late: set[str] = set()
+        self._overdue: set[str] = set()
 
     # --- reading, from any thread ---------------------------------------------------------------
 
@@ -214,6 +216,7 @@ class Follower[T, K]:
             self._turn(key, self._appeared, self._left)
         for key in difference.left:
             self._late.discard(key)
+            self._overdue.discard(key)
             self._turn(key, self._left, self._appeared)
         self._flush_soon()
 
@@ -313,17 +316,19 @@ class Follower[T, K]:
         if expires_at is None:
             return
         key_of = self.topic.shape.key
-        lapsed, late = set(), set()
+        lapsed, late, overdue = set(), set(), set()
         for item in self.projection.values():
             if expires_at(item) < now:
                 lapsed.add(key_of(item))
+            if expires_at(item) + _OVERDUE_NANOS < now:
+                overdue.add(key_of(item))
             if late_at is not None and late_at(item) < now:
                 late.add(key_of(item))
         if lapsed:
             self._doubt(lapsed)
-        if late != self._late:
-            turned = late ^ self._late
-            self._late = late
+        turned = (late ^ self._late) | (overdue ^ self._overdue)
+        if turned:
+            self._late, self._overdue = late, overdue
             self._tell(
                 Difference(changed={key for key in turned if self.projection.get(key) is not None})
             )

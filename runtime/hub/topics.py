@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from coordination.contract.answers import Absent
@@ -26,6 +27,8 @@ LINK: Final = "link"  # the probe's own notices; no projection
 POINTER: Final = "activation"  # the one key of its topic
 HEARTBEATS_A_TTL: Final = 3
 LATE_AFTER: Final = 2  # heartbeats without a renewal
+# A record that stands so long past its deadline is one that the broker fails to let go.
+OVERDUE_AFTER: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 /* The page stays true. No frame is relied on: a gap, a reconnect or a poll reads the regions again. */
 const { $, $$, make, setClock, draw, words, time, selected } = crewlet;
-const { page, subject, now: loadedAt } = document.documentElement.dataset;
+const { page, subject, build, now: loadedAt } = document.documentElement.dataset;
 const title = document.title;
 const SILENCE = 11000, POLL = 15000, IDLE = 5000, HIDDEN = 300000, HEALTHY = 60000, SAY = 5000;
 const clock = () => performance.now();
@@ -78,13 +78,14 @@ function patch(id, fresh) {
     held.set(id, fresh);
     return;
   }
-  const before = old.textContent, focus = document.activeElement, row = old.closest("[data-row]");
+  const before = old.textContent, was = old.dataset.fact, focus = document.activeElement, row = old.closest("[data-row]");
   const inside = old.contains(focus);
   morph(old, fresh);
   if (inside && !old.contains(document.activeElement)) focusOn(byId(focus.id) || row || $("#content"));
   if (old.textContent === before || !old.dataset.fact) return;
   old.classList.add("changed");
-  if (row) document.dispatchEvent(new CustomEvent("crewlet:changed", { detail: row }));
+  // A store that falls silent, or answers again, changed nothing about the row.
+  if (row && !/unknown|stale/.test(was + old.dataset.fact)) document.dispatchEvent(new CustomEvent("crewlet:changed", { detail: row }));
 }
 addEventListener("animationend", ({ target }) => target.classList.remove("changed"));
 
@@ -224,7 +225,7 @@ function connect() {
   socket = mine;
   mine.onopen = () => {
     openedAt = heardAt = clock();
-    mine.send(JSON.stringify({ kind: "hello", page, subject, query: location.search.slice(1), made_at: opened ? "" : loadedAt }));
+    mine.send(JSON.stringify({ kind: "hello", build, page, subject, query: location.search.slice(1), made_at: opened ? "" : loadedAt }));
     for (const topic of Object.keys(revs)) delete revs[topic];
     if (opened) again();
     opened = true;

@@ -84,6 +84,12 @@ def test_five_wrong_attempts_lock_the_name_whether_or_not_somebody_has_it(
     assert "do not fit" not in page
 
 
+def test_the_attempt_that_turns_the_lock_says_for_how_long(viewer: Person) -> None:
+    client = Client()
+    pages = [attempt(client, "Vic")[1] for _ in range(5)]
+    assert "Locked for 15 min" in pages[-1]
+
+
 def test_the_lock_counts_down_while_somebody_keeps_trying(viewer: Person) -> None:
     client = Client()
     for _ in range(5):

@@ -9,6 +9,7 @@ from typing import Final
 
 from crewlet_site.home import Home
 from tests.browser.plain_broker import create_stream, delete_stream
+from tests.support.nats_server import stop_still
 from tests.support.running_node import RunningNode
 
 LEASES: Final = "KV_crewlet_leases"
@@ -18,7 +19,7 @@ LEASES: Final = "KV_crewlet_leases"
 def paused(node: RunningNode) -> Iterator[None]:
     """It holds every connection and answers none; `up` leaves it alone."""
     pid = node.pids()["broker"]
-    os.kill(pid, signal.SIGSTOP)
+    stop_still(pid)
     try:
         yield
     finally:

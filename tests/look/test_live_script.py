@@ -47,7 +47,7 @@ def test_the_hello_names_the_page(stage: Stage) -> None:
     hello = stage.hellos[0]
     made_at = datetime.fromisoformat(str(hello.pop("made_at")))
     assert datetime.now(UTC) - made_at < timedelta(seconds=30)
-    assert hello == {"kind": "hello", "page": "seats", "subject": "", "query": ""}
+    assert hello == {"kind": "hello", "build": "0.1.0", "page": "seats", "subject": "", "query": ""}
 
 
 def test_focus_stays_on_a_link_whose_cell_is_patched(stage: Stage) -> None:

@@ -1,6 +1,7 @@
 """The client of operator commands, against a small server of this test's own."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,7 +12,7 @@ from pytest_django.fixtures import Settings
 
 from crewlet_site.home import Home
 from runtime import operator_client
-from runtime.operator_client import NotReached, request
+from runtime.operator_client import Json, NotReached, Reply, request
 from tests.support.nats_server import free_port
 
 
@@ -79,7 +80,55 @@ def test_an_empty_answer_has_no_data() -> None:
 def test_a_node_that_is_not_up_is_one_sentence(settings: Settings) -> None:
     settings.API_URL = f"http://127.0.0.1:{free_port()}"
     settings.OPERATOR_TOKEN = "secret-token"
-    with pytest.raises(NotReached, match=r"start it with \./crewlet up"):
+    with pytest.raises(NotReached, match=r"start it with \./crewlet up") as caught:
+        request("POST", "/api/seats/ada/pause", {})
+    assert not caught.value.may_have_landed, "nobody listened"
+
+
+def test_a_connection_that_ends_without_an_answer_may_have_brought_the_write(
+    settings: Settings,
+) -> None:
+    settings.OPERATOR_TOKEN = "secret-token"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings.API_URL = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+        def hang_up() -> None:
+            for _ in range(2):
+                connection, _ = listener.accept()
+                connection.recv(65_536)
+                connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        with pytest.raises(NotReached) as wrote:
+            request("POST", "/api/seats/ada/pause", {})
+        with pytest.raises(NotReached) as read:
+            request("GET", "/api/seats/ada")
+        thread.join()
+    assert wrote.value.may_have_landed
+    assert not read.value.may_have_landed
+
+
+@pytest.mark.parametrize(
+    ("status", "data", "may"),
+    [
+        (200, {}, False),
+        (409, {"error": "conflict"}, False),
+        (503, {"error": "unavailable"}, False),
+        (503, {"error": "unavailable", "outcome": "unknown"}, True),
+        (500, {"error": "internal_error"}, True),
+        (502, "Bad gateway", True),
+        (404, "Not found", False),
+    ],
+)
+def test_what_an_answer_says_about_a_write(status: int, data: Json, may: bool) -> None:
+    assert Reply(status=status, data=data).may_have_landed is may
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "t\u00f6ken", "a b", "\x00"])
+def test_a_token_that_no_header_carries_is_one_sentence(settings: Settings, token: str) -> None:
+    settings.OPERATOR_TOKEN = token
+    with pytest.raises(NotReached, match="CREWLET_API_TOKEN holds no token"):
         request("GET", "/api/fleet")
 
 

@@ -1,8 +1,9 @@
-"""A server behind the byte door: `door_server.py PORT PROGRESS_FILE PING_SECONDS`.
+"""A server behind the byte door: `door_server.py PORT PROGRESS_FILE PING_SECONDS
+REQUEST_SECONDS`.
 
 The application's manner is its path: `/flood` sends until a send waits for a second, then goes on;
 `/deaf` accepts and takes nothing; `/large` says more at once than a peer may; `/idle` accepts and
-waits.
+waits. A page answers with the number of bytes it was sent.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from crewlet_site import byte_door
+from crewlet_site import byte_door, request_door
 
 MESSAGES = 4096
 MESSAGE_BYTES = 64 * 1024
@@ -45,7 +46,20 @@ async def flood(scope: Any, send: Any) -> None:
     report(state="done", sent=MESSAGES, grown_bytes=peak_bytes() - before, waited=waited)
 
 
+async def page(receive: Any, send: Any) -> None:
+    count, more = 0, True
+    while more:
+        message = await receive()
+        count += len(message["body"])
+        more = message["more_body"]
+    await send({"type": "http.response.start", "status": 200})
+    await send({"type": "http.response.body", "body": str(count).encode()})
+
+
 async def application(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "http":
+        await page(receive, send)
+        return
     await receive()
     await send({"type": "websocket.accept"})
     if scope["path"] == "/flood":
@@ -59,6 +73,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     report(state="disconnected")
 
 
+for limit in ("HEAD_SECONDS", "BODY_SECONDS"):
+    setattr(request_door, limit, float(sys.argv[4]))
 byte_door.Server(
     application=application,
     endpoints=[f"tcp:port={sys.argv[1]}:interface=127.0.0.1"],

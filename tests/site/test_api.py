@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.http import JsonResponse
+from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from accounts.tokens import make_token
+from crewlet_site.api import _wrapped
 from crewlet_site.home import Home
+from crewlet_site.limits import BODY_LIMIT_BYTES
 from runtime.access import Role
 
 pytestmark = pytest.mark.django_db(databases=["default", "estate"])
@@ -62,6 +65,20 @@ def test_an_address_that_nothing_serves_is_no_route() -> None:
     assert no(ask("GET", "/api/nothing")) == (404, "no_route")
 
 
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/", "/api/seats/a%2Fb/pause"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_an_address_that_nothing_serves_is_no_route_to_a_session_and_any_method(
+    method: str, path: str
+) -> None:
+    client = Client(enforce_csrf_checks=True)
+    assert no(client.generic(method, path)) == (404, "no_route")
+
+
+@pytest.mark.parametrize("path", ["/api/docs", "/api/openapi.json"])
+def test_the_documentation_is_only_read(path: str) -> None:
+    assert no(ask("POST", path)) == (405, "method_not_allowed")
+
+
 def test_a_wrong_method_is_told_the_right_ones() -> None:
     response = ask("PUT", "/api/people")
     assert no(response) == (405, "method_not_allowed")
@@ -82,6 +99,39 @@ def test_a_body_that_is_not_json_is_refused() -> None:
         headers={"Authorization": f"Bearer {make_token('t', Role.ADMIN, by='test')}"},
     )
     assert no(broken) == (400, "unreadable_body")
+
+
+def test_a_body_that_does_not_say_its_size_is_judged_like_any_other() -> None:
+    def send(body: bytes, kind: str) -> Any:
+        request = RequestFactory().post("/api/people", body, content_type=kind)
+        del request.META["CONTENT_LENGTH"]
+        return _wrapped(lambda _request: JsonResponse({}))(request)
+
+    assert no(send(b"x" * (BODY_LIMIT_BYTES + 1), "application/json")) == (413, "body_too_large")
+    assert no(send(b"{}", "text/plain")) == (415, "unsupported_media_type")
+    assert send(b"{}", "application/json").status_code == 200
+
+
+def test_an_empty_body_is_named_as_what_is_missing() -> None:
+    response = ask("POST", "/api/people")
+    assert no(response) == (422, "invalid")
+    assert response.json()["detail"].startswith("body: ")
+
+
+def test_a_field_that_nobody_knows_is_refused() -> None:
+    response = ask("POST", "/api/people", body={"name": "ada", "rôle": "admin"})
+    assert no(response) == (422, "invalid")
+    assert "rôle" in response.json()["detail"]
+
+
+def test_a_fault_of_ours_has_a_reference_that_the_log_has_too(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delattr("accounts.services.list_people")
+    response = ask("GET", "/api/people")
+    assert no(response) == (500, "internal_error")
+    assert response.json()["reference"] in caplog.text
+    assert "AttributeError" not in response.content.decode()
 
 
 def test_a_field_of_the_wrong_kind_is_named() -> None:

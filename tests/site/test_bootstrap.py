@@ -147,3 +147,18 @@ def test_a_secret_is_not_repeated_in_a_refusal(tmp_path: Path) -> None:
 def test_a_missing_file_is_told_with_the_variable_that_named_it(tmp_path: Path) -> None:
     with pytest.raises(StartRefused, match="CREWLET_CONFIG"):
         bootstrap.read(tmp_path / "none.yaml", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("node: &all\n  labels: *all\n", "line 2 has an alias (*)"),
+        ("stream: {? [a] : b}\n", "line 1: stream has a key that is no word."),
+        ("node:\n  labels: {? {a: b} : c}\n", "line 2: node.labels has a key that is no word."),
+        ("node: " + "[" * 600 + "]" * 600, "line 1 is nested too deeply."),
+    ],
+)
+def test_yaml_that_no_key_can_mean_is_refused_in_a_sentence(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    assert refusal(tmp_path, text).startswith(sentence)

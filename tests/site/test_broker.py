@@ -14,7 +14,7 @@ from crewlet_site.errors import StartRefused
 from crewlet_site.home import Home
 from crewlet_site.supervisor import broker
 from crewlet_site.supervisor.nats_wire import Address, NotAnswering, ask
-from tests.support.nats_server import NatsServer
+from tests.support.nats_server import NatsServer, stop_still
 from tests.support.waiting import eventually_blocking
 
 
@@ -78,7 +78,7 @@ def test_the_question_is_refused_without_the_sign_in(
 def test_a_paused_broker_is_silent_within_the_time_given(
     process: subprocess.Popen[bytes], address: Address
 ) -> None:
-    os.kill(process.pid, signal.SIGSTOP)
+    stop_still(process.pid)
     try:
         with pytest.raises(NotAnswering):
             ask(address, within=0.3)

@@ -1,80 +1,19 @@
 """The byte door against real sockets: a peer that stops reading costs a bounded buffer."""
 
-import base64
-import json
-import os
 import socket
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import daphne.server
 import pytest
 
 from crewlet_site import byte_door
 from crewlet_site.errors import StartRefused
-from tests.support.nats_server import free_port
-from tests.support.waiting import eventually_blocking
+from tests.site.door import DoorServer
 
 # What one stalled peer may cost the process: Twisted's buffer, one message, and slack for Python.
 STALLED_PEER_BYTES = 8 * 1024 * 1024
-
-
-class DoorServer:
-    """A subprocess that serves behind the door, and what its application reported."""
-
-    def __init__(self, tmp_path: Path, *, ping_seconds: int = 60) -> None:
-        self.port = free_port()
-        self._progress = tmp_path / "progress"
-        script = Path(__file__).parent / "door_server.py"
-        root = Path(__file__).parents[2]
-        self.process = subprocess.Popen(
-            [sys.executable, script, str(self.port), self._progress, str(ping_seconds)],
-            env={**os.environ, "PYTHONPATH": str(root)},
-        )
-        eventually_blocking(self._accepts, within=20, why="the server listens")
-
-    def connect(self, path: str) -> socket.socket:
-        """A client after the handshake; it reads only what the test reads."""
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=20)
-        key = base64.b64encode(os.urandom(16)).decode()
-        client.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
-            "Sec-WebSocket-Version: 13\r\n\r\n".encode()
-        )
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += client.recv(1)
-        assert head.startswith(b"HTTP/1.1 101"), head
-        return client
-
-    def await_state(self, state: str, within: float = 30) -> dict[str, Any]:
-        """What the application reported when it reached a state."""
-
-        def report() -> dict[str, Any] | None:
-            if not self._progress.exists():
-                return None
-            facts: dict[str, Any] = json.loads(self._progress.read_text())
-            return facts if facts["state"] == state else None
-
-        found = eventually_blocking(report, within=within, why=f"the application is {state}")
-        assert found is not None
-        return found
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-    def _accepts(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from crewlet_site.errors import StartRefused
 from crewlet_site.home import Home
 from crewlet_site.supervisor import preparation
 from tests.support.nats_server import free_port
-from tests.support.running_node import plain_environ
+from tests.support.running_node import RunningNode, plain_environ
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,6 +83,35 @@ def test_a_fault_in_the_company_document_is_named_with_its_line(tmp_path: Path) 
     sentence = refused(tmp_path / "home", CREWLET_COMPANY=str(document))
     assert "line 2" in sentence
     assert "colour" in sentence
+
+
+def test_a_company_document_that_cannot_be_read_is_not_blamed_on_the_home(tmp_path: Path) -> None:
+    sentence = refused(tmp_path / "home", CREWLET_COMPANY=str(tmp_path))
+    assert sentence.startswith(f"The company document {tmp_path} cannot be read")
+
+
+def test_a_refused_document_leaves_nothing_that_a_corrected_one_would_trip_over(
+    tmp_path: Path,
+) -> None:
+    document = tmp_path / "company.yaml"
+    seat = "{handle: ada, name: Ada, role: Writer, kind: agent}"
+    document.write_text(f"name: Harbourline\nseats: [{seat}, {seat}]\n")
+    sentence = refused(tmp_path / "home", CREWLET_COMPANY=str(document))
+    assert "line 2, seats[1].handle" in sentence
+    document.write_text("name: [\n")
+    assert "line 2" in refused(tmp_path / "home", CREWLET_COMPANY=str(document))
+    document.write_text(f"name: Harbourline\nseats: [{seat}]\n")
+    with RunningNode(
+        home=tmp_path / "home", environ={"CREWLET_COMPANY": str(document)}
+    ) as corrected:
+        assert "Harbourline imported from company.yaml, 1 seats" in corrected.said
+
+
+def test_a_broker_that_says_its_version_in_bytes_is_refused(tmp_path: Path) -> None:
+    odd = tmp_path / "nats-server"
+    odd.write_text("#!/bin/sh\nprintf '\\377\\376'\n")
+    odd.chmod(0o755)
+    assert "does not say which version" in refused(tmp_path / "home", CREWLET_NATS_SERVER=str(odd))
 
 
 def test_a_missing_company_document_is_named_with_its_variable(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.nats_server import NatsServer
+from tests.support.nats_server import NatsServer, stop_still
 from tests.support.running_node import ROOT, RunningNode, is_running, plain_environ
 from tests.support.waiting import eventually_blocking
 
@@ -150,7 +150,7 @@ def test_a_killed_broker_comes_back_on_its_port_and_nothing_else_restarts(
 
 def test_a_paused_broker_is_not_taken_for_a_crashed_one(node: RunningNode) -> None:
     before, said = whole(node), len(node.said)
-    os.kill(before["broker"], signal.SIGSTOP)
+    stop_still(before["broker"])
     try:
         node.await_said("broker does not answer; its process is alive, so it is", after=said)
     finally:

@@ -20,8 +20,10 @@ import os, sys
 from pathlib import Path
 from crewlet_site.home import Home
 from crewlet_site.supervisor.children import Child, Spec
+from crewlet_site.supervisor import watch
 from crewlet_site.supervisor.watch import Supervisor
 
+watch.READY_WITHIN = float(os.environ.get("READY_WITHIN", "60"))
 home = Home(Path(sys.argv[1]))
 manner = sys.argv[2]
 body = '''
@@ -39,7 +41,8 @@ children = []
 lock = os.open(home.root / "lock", os.O_RDWR | os.O_CREAT)
 for name in ("first", "second"):
     def is_ready(name=name):
-        return (home.root / f"{name}.ready").exists()
+        never = name == "first" and (home.root / "never").exists()
+        return (home.root / f"{name}.ready").exists() and not never
     spec = Spec(
         name=name,
         argv=(sys.executable, "-c", body, str(home.root / f"{name}.ready"), manner),
@@ -190,6 +193,21 @@ def test_a_child_deaf_for_too_long_is_ended_and_started_anew(supervised: Supervi
     (supervised.home / "hears").touch()
     supervised.await_said("first is back")
     assert is_running(supervised.pids[1])
+
+
+def test_a_child_that_answers_and_is_not_ready_is_waited_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("READY_WITHIN", "3")
+    supervised = Supervised(home)
+    (home / "never").touch()
+    os.kill(supervised.pids[0], signal.SIGKILL)
+    supervised.await_said("first runs and is not ready yet: see")
+    (home / "never").unlink()
+    supervised.await_said("first is back after")
+    assert supervised.said.count("is not ready yet") == 1
+    assert "has not answered" not in supervised.said
+    supervised.close()
 
 
 def test_a_silent_child_that_may_be_paused_is_named_once_and_left_alone(home: Path) -> None:

@@ -237,6 +237,22 @@ async def test_a_tenure_whose_caller_was_cancelled_is_free_when_the_caller_is_go
     assert (await claim(peer, asker)).epoch == 2
 
 
+@OWNERS
+async def test_a_tenure_whose_caller_left_before_its_acknowledgement_is_free(
+    store: FaultyStore, peer: SlotStore, asker: Owner
+) -> None:
+    held = store.faults.hold(Verb.UPDATE, bucket="leases", nth=2, after=True)
+    call = asyncio.create_task(claim(store))
+    await held.reached.wait()
+    call.cancel()
+    await asyncio.sleep(0)
+    held.release()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert isinstance(await peer.leases.get(CEO), Absent)
+    assert (await claim(peer, asker)).epoch == 2
+
+
 async def test_a_tenure_another_call_of_its_owner_has_extended_outlives_the_cancelled_one(
     store: FaultyStore, peer: SlotStore
 ) -> None:

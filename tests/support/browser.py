@@ -1,4 +1,4 @@
-"""One Chromium a run: the browser that every browser test shares, each with a context of its own."""
+"""One Chromium a run, shared by every browser test, each with a context of its own."""
 
 import shutil
 from collections.abc import Iterator

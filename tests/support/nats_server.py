@@ -39,6 +39,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def stop_still(pid: int) -> None:
+    """SIGSTOP a process and wait until each of its threads stands: the signal alone is a wish."""
+
+    def stands() -> bool:
+        threads = Path(f"/proc/{pid}/task").glob("*/stat")
+        return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in threads)
+
+    os.kill(pid, signal.SIGSTOP)
+    eventually_blocking(stands, why=f"process {pid} stands still")
+
+
 class NatsServer:
     """One broker process. `start`/`stop`/`kill`/`restart` wait; `pause`/`resume` do not."""
 
@@ -138,8 +149,7 @@ class NatsServer:
 
     def pause(self) -> None:
         """SIGSTOP: it holds every connection and answers none, from when this returns."""
-        os.kill(self.pid, signal.SIGSTOP)
-        eventually_blocking(self._stands_still, why=f"broker {self.name} stands still")
+        stop_still(self.pid)
 
     def resume(self) -> None:
         """SIGCONT."""
@@ -174,10 +184,6 @@ class NatsServer:
         await eventually(
             lambda: process.poll() is not None, within=30, why=f"broker {self.name} ends"
         )
-
-    def _stands_still(self) -> bool:
-        threads = Path(f"/proc/{self.pid}/task").glob("*/stat")
-        return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in threads)
 
     def _config(self) -> str:
         account = f"{{ user: {json.dumps(self.user)}, password: {json.dumps(self.password)} }}"

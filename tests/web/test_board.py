@@ -204,3 +204,27 @@ def test_a_long_list_is_drawn_in_pages_of_200() -> None:
 def test_odd_parameters_fall_back_to_the_whole_list() -> None:
     for params in ({"page": "-1"}, {"page": "x"}, {"page": "²"}, {"sort": "'; --"}, {"sort": "-"}):
         assert len(board_of(p.example(), **params).window.rows) == 5, params
+
+
+def test_a_record_past_its_deadline_is_a_row_and_counts_as_no_live_node() -> None:
+    late, overdue = p.presence("gpu-1", p.said(), age=49), p.presence("gpu-2", p.said(), age=51)
+    leases = tuple(
+        dataclasses.replace(p.held(handle, "gpu-2"), expires_at=overdue.expires_at)
+        for handle in ("ada", "bo")
+    )
+    picture = p.picture(
+        presences=(p.presence("core-1", p.said()), late, overdue),
+        seats=(*leases, p.held("cleo", "core-1")),
+    )
+    board = board_of(
+        dataclasses.replace(picture, company=p.firm(*map(p.seat, ("ada", "bo", "cleo"))))
+    )
+    shown = figures(board)
+    assert (shown["live"].text, shown["live"].note) == (
+        "2",
+        "hold an unexpired presence lease; gpu-2 is past the deadline",
+    )
+    assert (shown["held"].text, shown["held"].after) == ("1", "of 3")
+    assert shown["held"].note == "agent seats in the company; 2 leases are past the deadline"
+    assert {row.node for row in board.window.rows} == {"core-1", "gpu-1", "gpu-2"}
+    assert any("broker does not remove" in item.text for item in board.attention.items)

@@ -107,4 +107,16 @@ def test_nobody_answering_is_exit_code_1(run: Run, monkeypatch: pytest.MonkeyPat
     for words in (("fleet", "status"), ("seats", "list"), ("seats", "pause", "a", "--reason", "x")):
         code, _, complained = run(*words)
         assert code == 1
-        assert "No node answers." in complained
+        assert complained == "No node answers.\n", "nothing was sent that may have landed"
+
+
+def test_a_lost_answer_prints_the_operation_to_send_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hung_up(*_: object) -> Reply:
+        msg = "No node answers."
+        raise NotReached(msg, may_have_landed=True)
+
+    monkeypatch.setattr(operator_client, "request", hung_up)
+    assert "--op-id " in run("seats", "pause", "a", "--reason", "x")[2]
+    assert "--op-id " not in run("seats", "list")[2]

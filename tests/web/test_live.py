@@ -12,9 +12,12 @@ from asgiref.sync import sync_to_async
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
+from django.conf import settings
 from django.test import Client
 
 from accounts import services as people_services
+from accounts.tokens import make_token, revoke_token
+from crewlet_site.sockets import SessionOrToken
 from fleet import consumers, live
 from fleet.pages.sheets import View
 from runtime.access import Role
@@ -254,8 +257,44 @@ async def test_another_role_is_closed_within_seconds(
         assert await page.closed() == consumers.ROLE_CHANGED
 
 
+async def test_a_page_of_another_build_is_told_that_there_is_a_newer_one(
+    peopled: TwinFleet, viewer: Client, opened: Open
+) -> None:
+    async with opened(viewer) as page:
+        await page.greet("fleet", build="0.0.1")
+        assert await page.closed() == consumers.NEWER_BUILD
+    async with opened(viewer) as page:
+        await page.greet("fleet", build=settings.BUILD)
+        await page.until(lambda frame: frame["kind"] == "clock")
+
+
+async def test_a_revoked_token_closes_its_socket_within_seconds(peopled: TwinFleet) -> None:
+    token = await other(make_token, "watcher", Role.VIEWER, by="test")
+    gate = SessionOrToken(URLRouter(consumers.websocket_urlpatterns))
+    headers = [(b"authorization", f"Bearer {token}".encode())]
+    page = Page(WebsocketCommunicator(gate, "/ws/live/", headers=headers))
+    assert (await page.socket.connect())[0]
+    await page.greet("fleet")
+    await page.until(lambda frame: frame["kind"] == "clock")
+    await other(revoke_token, "watcher")
+    assert await page.closed() == consumers.SIGNED_OUT
+    await page.socket.disconnect()
+    await live.pump().close()
+
+
 @pytest.mark.parametrize(
-    "said", ["nonsense", "[]", '{"kind":"hi"}', '{"kind":"hello","page":"people"}']
+    "said",
+    [
+        "nonsense",
+        "[]",
+        "[" * 30_000,
+        '{"kind":"hi"}',
+        '{"kind":"hello","page":"people"}',
+        '{"kind":"hello","page":["fleet"]}',
+        '{"kind":"hello","page":"seat","subject":"\\ud800"}',
+        '{"kind":"hello","page":"seats","query":"q=\\ud800"}',
+        '{"kind":"hello","page":"seats","query":["q"]}',
+    ],
 )
 async def test_anything_but_a_hello_is_closed_on(
     peopled: TwinFleet, viewer: Client, opened: Open, said: str

@@ -1,7 +1,10 @@
 """The read pages through Django: what a person gets over HTTP."""
 
+import re
+
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from tests.support.html import elements, fact, facts
 from tests.support.twin_fleet import TwinFleet
@@ -86,7 +89,7 @@ def test_the_seats_page_lists_agents_and_people(fleet: TwinFleet, viewer: Client
 
 def test_a_persons_seat_has_no_control_and_says_why(fleet: TwinFleet, operator: Client) -> None:
     html = text_of(operator, "/seats/")
-    assert "Pause mira: a person&#x27;s seat" in html
+    assert fact(html, "seat-mira-paused") == ("none", "cannot be paused")
     assert 'aria-label="Pause mira"' not in html
 
 
@@ -169,3 +172,31 @@ def test_hostile_names_are_shown_as_text(fleet: TwinFleet, operator: Client) -> 
         html = text_of(operator, url)
         for raw in ("<script>alert", "<img src=x>", "<i>v</i>", "<b>x</b>", "\u202e", "\x07"):
             assert raw not in html, (url, raw)
+
+
+@pytest.mark.parametrize("url", ["/fleet/", "/seats/", "/seats/ada-pm/", "/fleet/nodes/core-1/"])
+def test_a_page_reads_every_moment_in_one_zone(fleet: TwinFleet, viewer: Client, url: str) -> None:
+    """Without a script nothing puts a table that was drawn in another zone right."""
+    html = text_of(viewer, f"{url}?tz=company")
+    titles = re.findall(r'<time [^>]*title="([^"]*)"', html)
+    assert titles
+    assert {title.rpartition(" ")[2] for title in titles} <= {"UTC+1", "UTC+2"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/fleet/",
+        "/fleet/nodes/core-1/",
+        "/seats/",
+        "/seats/ada-pm/",
+        "/settings/nodes/",
+        "/people/",
+    ],
+)
+def test_every_page_says_that_the_broker_keeps_nothing(
+    fleet: TwinFleet, viewer: Client, settings: Settings, url: str
+) -> None:
+    assert "keeps nothing" not in text_of(viewer, url)
+    settings.STORE_KEEPS_NOTHING = True
+    assert "This broker keeps nothing." in text_of(viewer, url)

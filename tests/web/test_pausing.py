@@ -173,6 +173,7 @@ def test_a_form_left_open_for_long_is_sent_under_a_fresh_id(
     [
         ({"reason": ""}, "Say why"),
         ({"reason": "   "}, "Say why"),
+        ({"reason": "\u200b\ufeff\u3164\U000e0041"}, "Say why"),
         ({"reason": "x" * 501}, "501 characters"),
         ({"reason": "a\x07b"}, "control character"),
         ({"reason": "two\nlines"}, "one line"),
@@ -217,6 +218,16 @@ def test_an_unknown_seat_is_404(fleet: TwinFleet, operator: Client, method: str)
     assert answer.status_code == 404
     assert "There is no seat ghost any more" in answer.content.decode()
     assert fleet.standing("ghost") is None
+
+
+@pytest.mark.parametrize(("handle", "status"), [("ghost", 404), ("mira", 422)])
+def test_what_can_not_be_paused_is_not_offered_again_after_a_check(
+    fleet: TwinFleet, operator: Client, handle: str, status: int
+) -> None:
+    answer = operator.post(FORM, filled(handle) | {"do": "check"})
+    assert answer.status_code == status
+    assert "send it again" not in answer.content.decode()
+    assert operator.get("/seats/resume/", {"handle": handle}).status_code == status
 
 
 @pytest.mark.parametrize("method", ["get", "post"])

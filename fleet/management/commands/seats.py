@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Any, Final, override
+from typing import Any, override
 from urllib.parse import quote
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -10,8 +10,6 @@ from django.core.management.base import BaseCommand, CommandParser
 from fleet.pauses import mint_request_id
 from runtime import operator_client
 from runtime.operator_client import Json, NotReached, Reply
-
-SERVICE_UNAVAILABLE: Final = 503
 
 
 class Command(BaseCommand):
@@ -42,14 +40,15 @@ class Command(BaseCommand):
         try:
             reply = _ask(options, request_id)
         except NotReached as fault:
-            self.stderr.write(f"{fault}{_retry_words(options, request_id)}")
+            again = _retry_words(options, request_id) if fault.may_have_landed else ""
+            self.stderr.write(f"{fault}{again}")
             sys.exit(1)
         if options["json"]:
             self.stdout.write(json.dumps(reply.data, indent=2, sort_keys=True))
         elif reply.is_ok:
             self.stdout.write(_told(options, reply.data))
         if not reply.is_ok:
-            again = _retry_words(options, request_id) if _is_open(reply) else ""
+            again = _retry_words(options, request_id) if reply.may_have_landed else ""
             self.stderr.write(f"{reply.problem}{again}")
             sys.exit(reply.exit_code)
 
@@ -72,12 +71,6 @@ def _ask(options: dict[str, Any], request_id: str) -> Reply:
     version = standing.get("version") if isinstance(standing, dict) else None
     lift: Json = {"request_id": request_id, "version": version}
     return operator_client.request("POST", f"{seat}/resume", lift)
-
-
-def _is_open(reply: Reply) -> bool:
-    """Whether a write may have landed."""
-    is_unknown = isinstance(reply.data, dict) and reply.data.get("outcome") == "unknown"
-    return reply.status == SERVICE_UNAVAILABLE and is_unknown
 
 
 def _retry_words(options: dict[str, Any], request_id: str) -> str:
