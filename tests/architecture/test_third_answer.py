@@ -33,6 +33,8 @@ LOOPS: Final = {
     ("fleet/node/process.py", "_open_store"),
     # Tries again within its bound and then raises what it caught.
     ("coordination/slots/cleanup.py", "_bounded"),
+    # Goes on with the next bucket and hands what it caught on in its answer.
+    ("coordination/slots/markers.py", "sweep"),
 }
 
 
