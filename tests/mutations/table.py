@@ -148,7 +148,7 @@ LISTINGS: Final = (
         tests=(
             "tests/rules/test_keys.py::test_a_class_that_cannot_address_keys_is_refused",
             f"{CONTRACT}/test_lease_reads.py::"
-            "test_a_class_that_cannot_address_keys_is_an_error_never_an_empty_answer",
+            "test_a_class_that_cannot_address_keys_is_an_error_never_an_empty_answer[memory-se.at]",
         ),
     ),
     Mutation(
@@ -215,7 +215,7 @@ ANSWERS: Final = (
         ),
         tests=(
             f"{CONTRACT}/test_three_answers.py::"
-            "test_no_read_of_an_unreachable_store_answers_nothing_there",
+            "test_no_read_of_an_unreachable_store_answers_nothing_there[jetstream-cut]",
         ),
     ),
     Mutation(
@@ -289,7 +289,10 @@ ANSWERS: Final = (
                 new="return await self._bucket.put(PAYLOAD, wanted.body)",
             ),
         ),
-        tests=("tests/slots/test_config.py",),
+        tests=(
+            "tests/slots/test_config.py::"
+            "test_a_payload_that_comes_after_a_winner_never_overwrites_the_winners",
+        ),
     ),
 )
 
@@ -413,7 +416,7 @@ LEASES: Final = (
         tests=(
             CHURN,
             f"{CONTRACT}/test_lease_deadlines.py::"
-            "test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused[memory]",
+            "test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused[memory-ungated]",
         ),
     ),
     Mutation(
@@ -430,7 +433,7 @@ LEASES: Final = (
             "tests/slots/test_half_made_claims.py::"
             "test_a_counter_refused_mid_claim_leaves_nothing_held",
             f"{CONTRACT}/test_lease_deadlines.py::"
-            "test_a_claim_whose_epoch_was_refused_leaves_the_seat_free[memory]",
+            "test_a_claim_whose_epoch_was_refused_leaves_the_seat_free[jetstream-a-peer]",
         ),
     ),
     Mutation(
@@ -462,7 +465,7 @@ LEASES: Final = (
         ),
         tests=(
             f"{CONTRACT}/test_lease_deadlines.py::"
-            "test_a_ttl_above_the_buckets_age_is_an_error_and_the_age_itself_is_granted[memory]",
+            "test_a_ttl_above_the_buckets_age_is_an_error_and_the_age_itself_is_granted[jetstream]",
         ),
     ),
     Mutation(
