@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import nats
@@ -10,7 +11,6 @@ import pytest
 
 from coordination.contract.answers import Refused
 from coordination.contract.bucket import Bucket, Entry
-from coordination.contract.leases import Lease
 from coordination.errors import Unavailable
 from tests.contract.broker import BrokerBackend
 from tests.contract.cases import case
@@ -26,7 +26,6 @@ from tests.contract.terms import (
     ask,
     claim,
     names,
-    refused,
     renew,
     standing,
 )
@@ -130,15 +129,17 @@ async def test_a_write_lands_with_one_member_down_and_is_unknown_with_two(
     lease = await through_an_election(lambda: claim(stores[0], CTO, A))
     assert await through_an_election(lambda: standing(stores[2], CTO)) == lease
     await clustered.kill(clustered.servers[2])
-    for owner in (A, B):
-        with pytest.raises(Unavailable):
-            await ask(stores[0], PM, owner)
+    unknown = await asyncio.gather(
+        *(ask(stores[0], PM, owner) for owner in (A, B)), return_exceptions=True
+    )
+    assert [type(one) for one in unknown if not isinstance(one, Unavailable)] == []
     await clustered.mend()
-    found = await through_an_election(lambda: stores[0].leases.get(PM))
-    winner = found.owner if isinstance(found, Lease) else B  # a write in flight may land late
-    loser = A if winner == B else B
-    await through_an_election(lambda: claim(stores[0], PM, winner))
-    await through_an_election(lambda: refused(stores[1], PM, loser))
+    # What was in flight may land late, and then holds the seat for its owner: one of them has it.
+    answers = [
+        await through_an_election(partial(ask, stores[at], PM, owner))
+        for at, owner in enumerate((A, B))
+    ]
+    assert sorted(type(answer).__name__ for answer in answers) == ["Granted", "Refused"]
     held = await through_an_election(lambda: standing(stores[1], CEO))
     assert (held.owner, held.epoch) == (A, 1)
 
@@ -194,7 +195,7 @@ async def test_a_listing_whose_leader_steps_down_is_whole_or_unavailable(
     for key in KEYS:
         await bucket.put(key, b"v")
     moved = whole = 0
-    for _ in range(5):
+    for _ in range(2):
         before = await clustered.leader("positions")
         wire.withheld = 0
         wire.keepers.append(_withhold)
