@@ -40,6 +40,11 @@ class Backend(ABC):
     def can_move_clock(self) -> bool:
         """Whether `advance` moves the store's clock instead of waiting for it."""
 
+    @property
+    def has_replicas(self) -> bool:
+        """Whether a pass may come from a copy that is behind, so that a listing may lag."""
+        return False
+
     @abstractmethod
     async def connect(self, index: int, *, lease_ttl: timedelta) -> Store:
         """One more handle on this store, such as another node's."""

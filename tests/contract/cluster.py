@@ -49,6 +49,12 @@ class ClusterBackend(BrokerBackend):
 
     replicas: ClassVar[int] = 3
     cluster: Cluster | None = None
+
+    @property
+    @override
+    def has_replicas(self) -> bool:
+        return True
+
     hurt: bool = False  # whether the case stopped a member
     down: list[NatsServer] = field(default_factory=list)  # the members it stopped
 

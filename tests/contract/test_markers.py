@@ -77,7 +77,9 @@ async def test_a_sweep_removes_every_marker_and_changes_no_answer(backend: Backe
         assert listed == [2, 1, 1, 1, 1]
         return True
 
-    await eventually(counted, within=5, why="no listing lags behind the removals")
+    if backend.has_replicas:
+        await eventually(counted, within=5, why="no listing lags behind the removals")
+    assert await counted()
     before = await answers(every.values())
     cutoff = await store.probe() + HOUR
     assert await store.markers.sweep(cutoff) == Swept(removed=len(every))
