@@ -1,7 +1,7 @@
 """What a node says of itself on its presence lease, read with tolerance.
 
 A node may be of another build: each field that is missing or of an odd shape is None, "did not
-say", and never a zero. Source: wire.md's presence `meta`: roles, labels, broker, status.
+say", and never a zero. The presence lease's `meta` holds roles, labels, broker and status.
 """
 
 from collections.abc import Mapping
