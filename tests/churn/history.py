@@ -19,11 +19,12 @@ from coordination.errors import Unavailable
 from coordination.rules.instants import Instant, nanos_of
 from coordination.rules.keys import Resource
 from coordination.slots.store import SlotStore
+from coordination.testing import Held
 from tests.churn.model import Answer, Call, Model
 
 RESOURCES: Final = tuple(Resource.parse(name) for name in ("seat:ceo", "seat:cto", "worker:daily"))
 NODES: Final = 4
-FEW: Final = 3  # calls at once
+FEW: Final = 6  # calls at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class Ground:
         passes: let this much of the store's time pass.
         ttls: what claims ask for.
         disturb: plan a fault for the next calls; None where there are none.
+        hang: keep the next write through a handle waiting; None where that cannot be done.
         slack: as for `Model`.
     """
 
@@ -44,6 +46,7 @@ class Ground:
     passes: Callable[[timedelta], Awaitable[None]]
     ttls: Sequence[timedelta]
     disturb: Callable[[random.Random], None] | None = None
+    hang: Callable[[int], Held] | None = None
     slack: timedelta = timedelta(0)
 
 
@@ -105,13 +108,45 @@ class History:
         if self._ground.disturb is not None and chance.random() < 0.15:
             self._ground.disturb(chance)
         self._busy.clear()
-        calls = [self._one() for _ in range(chance.randint(1, FEW))]
+        if self._ground.hang is not None and chance.random() < 0.2:
+            await self._overtaken(self._ground.hang)
+        among = RESOURCES if chance.random() < 0.5 else (chance.choice(RESOURCES),)
+        calls = [self._one(among) for _ in range(chance.randint(1, FEW))]
         await asyncio.gather(*calls)
         for resource in RESOURCES:
             await self._read(resource)
         if chance.random() < 0.6:
             longest = max(self._ground.ttls)
             await self._ground.passes(longest * chance.choice((0.05, 0.2, 0.5, 1.1)))
+
+    async def _overtaken(self, hang: Callable[[int], Held]) -> None:
+        """A holder's write hangs while its time runs out and its peers claim; then it arrives."""
+        holders = [
+            (one, resource)
+            for one in self._processes
+            for resource in RESOURCES
+            if resource in one.held
+        ]
+        if not holders:
+            return
+        process, resource = self._chance.choice(holders)
+        self._busy.add((process.owner, resource))
+        ttl, verb = min(self._ground.ttls), self._chance.choice(("renew", "release"))
+        held = hang(self._handle_of(process))
+        lease = process.held[resource]
+        late = asyncio.ensure_future(self._run(process, resource, verb, ttl, None, lease=lease))
+        reached = asyncio.ensure_future(held.reached.wait())
+        await asyncio.wait({late, reached}, return_when=asyncio.FIRST_COMPLETED)
+        reached.cancel()
+        if late.done():  # it had nothing to write, and nobody else's write is to wait for it
+            held.release()
+        await self._ground.passes(max(self._ground.ttls) * self._chance.choice((0.1, 1.1)))
+        await asyncio.gather(*(self._one((resource,)) for _ in range(FEW)))
+        held.release()
+        await late
+
+    def _handle_of(self, process: _Process) -> int:
+        return process.node % len(self._ground.stores)
 
     async def _read(self, resource: Resource) -> None:
         began = await self._ground.now()
@@ -121,17 +156,17 @@ class History:
             return
         self.model.read(str(resource), found, began, await self._ground.now())
 
-    def _one(self) -> Awaitable[None]:
+    def _one(self, among: Sequence[Resource]) -> Awaitable[None]:
         """Choose a call now, so that the choices do not depend on how calls interleave."""
         chance = self._chance
         old = self._zombies and chance.random() < 0.2
         process = chance.choice(self._zombies if old else self._processes)
-        resource = chance.choice(RESOURCES)
+        resource = chance.choice(among)
         if (process.owner, resource) in self._busy:
             return _nothing()
         self._busy.add((process.owner, resource))
         lease = process.held.get(resource)
-        crashes_after = chance.randint(0, 14) if not old and chance.random() < 0.12 else None
+        crashes_after = chance.randint(0, 60) if not old and chance.random() < 0.12 else None
         gated = resource.resource_class.name == "seat" and chance.random() < 0.2
         ttl, kind = chance.choice(self._ground.ttls), chance.random()
         if lease is None or (kind < 0.25 and not old):
@@ -159,7 +194,7 @@ class History:
             ttl=nanos_of(ttl),
             epoch=0 if lease is None else lease.epoch,
         )
-        leases = self._ground.stores[process.node % len(self._ground.stores)].leases
+        leases = self._ground.stores[self._handle_of(process)].leases
         work: Awaitable[Answer]
         if lease is None:
             work = leases.acquire(resource, owner=process.owner, ttl=ttl, gated=gated)

@@ -27,7 +27,7 @@ async def test_seeded_histories_on_the_twin_break_no_promise(
     monkeypatch.setattr("coordination.slots.cleanup._AGAIN", 0.001)
     grants = takeovers = refusals = losses = unknowns = crashes = 0
     for seed in (*kept_seeds(), *SEEDS):
-        async with twin_ground() as ground:
+        async with twin_ground(seed) as ground:
             history = await play(ground, seed, ROUNDS)
         told = history.model
         grants += told.grants

@@ -413,11 +413,44 @@ LEASES: Final = (
                 new="claimed = await lane.bucket.put(key, body_of(making.claiming))",
             ),
         ),
-        tests=(
-            CHURN,
-            f"{CONTRACT}/test_lease_deadlines.py::"
-            "test_of_thirty_two_racers_exactly_one_holds_and_the_others_are_refused[memory-ungated]",
+        tests=(CHURN,),
+    ),
+    Mutation(
+        id="tenure-not-compared",
+        fault="A claim written over by a faster peer still becomes a tenure, over the peer's own.",
+        edits=(
+            Edit(
+                file="coordination/slots/acquiring.py",
+                old="write = lane.bucket.update(key, body_of(tenure), claimed.revision)",
+                new="write = lane.bucket.put(key, body_of(tenure))",
+            ),
         ),
+        tests=(CHURN,),
+    ),
+    Mutation(
+        id="renewal-not-compared",
+        fault="A renewal that hung for a while overwrites the lease of whoever took over.",
+        edits=(
+            Edit(
+                file="coordination/slots/leases.py",
+                old="answer = await lane.bucket.update("
+                "lease.resource.key, body_of(record), stood.revision)",
+                new="answer = await lane.bucket.put(lease.resource.key, body_of(record))",
+            ),
+        ),
+        tests=(CHURN,),
+    ),
+    Mutation(
+        id="release-not-compared",
+        fault="A release that hung for a while gives back the lease of whoever took over.",
+        edits=(
+            Edit(
+                file="coordination/slots/tenures.py",
+                old="await lane.bucket.update(resource.key, body, stood.revision)",
+                new="await lane.bucket.put(resource.key, body)",
+            ),
+        ),
+        tests=(CHURN,),
     ),
     Mutation(
         id="half-made-claim-left-behind",

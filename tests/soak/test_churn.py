@@ -21,7 +21,7 @@ async def test_three_thousand_histories_on_the_twin_break_no_promise(
     monkeypatch.setattr("coordination.slots.cleanup._AGAIN", 0.001)
     grants = 0
     for seed in ON_THE_TWIN:
-        async with twin_ground() as ground:
+        async with twin_ground(seed) as ground:
             grants += (await play(ground, seed, 100)).model.grants
     assert grants > 100_000
 
