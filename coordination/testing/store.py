@@ -117,12 +117,17 @@ class FaultyBucket(Bucket):
 
 
 class FaultyWatch(BucketWatch):
-    """A bucket watch that ends when the store is made unreachable."""
+    """A bucket watch that ends when the store is made unreachable.
+
+    One pump takes events as fast as they come: a watch that took one a turn of the loop would fall
+    behind writers that write several.
+    """
 
     def __init__(self, source: BucketWatch, faults: Faults, *, what: str) -> None:
         self._source = source
         self._faults = faults
         self._what = what
+        self._reached = source.reached
 
     @property
     @override
@@ -132,27 +137,31 @@ class FaultyWatch(BucketWatch):
     @property
     @override
     def reached(self) -> Revision:
-        return self._source.reached
+        return self._reached
 
     @override
     async def events(self) -> AsyncIterator[Entry | Heard]:
-        events = aiter(self._source.events())
+        taken: asyncio.Queue[tuple[Entry | Heard, Revision] | None] = asyncio.Queue()
+        pump = asyncio.create_task(self._pump(taken))
         down = asyncio.create_task(self._faults.down())
-        upcoming: asyncio.Task[Entry | Heard] | None = None
+        for task in (pump, down):
+            task.add_done_callback(lambda _: taken.put_nowait(None))
         try:
-            while True:
-                upcoming = asyncio.create_task(_next_of(events))
-                await asyncio.wait({upcoming, down}, return_when=asyncio.FIRST_COMPLETED)
-                if down.done():
-                    msg = f"the watch of {self._what} broke: the store went away"
-                    raise Unavailable(msg, operation="watch", subject=self._what)
-                if isinstance(upcoming.exception(), StopAsyncIteration):
-                    return
-                yield upcoming.result()
+            while (event := await taken.get()) is not None and not down.done():
+                upcoming, self._reached = event
+                yield upcoming
+            if down.done():
+                msg = f"the watch of {self._what} broke: the store went away"
+                raise Unavailable(msg, operation="watch", subject=self._what)
+            await pump
         finally:
+            pump.cancel()
             down.cancel()
-            if upcoming is not None:
-                upcoming.cancel()
+            await asyncio.wait({pump, down})
+
+    async def _pump(self, taken: asyncio.Queue[tuple[Entry | Heard, Revision] | None]) -> None:
+        async for event in self._source.events():
+            taken.put_nowait((event, self._source.reached))
 
     @override
     async def close(self) -> None:
@@ -174,7 +183,3 @@ class FaultyStore(SlotStore):
             close=inner.close,
             ticks=inner.ticks,
         )
-
-
-async def _next_of(events: AsyncIterator[Entry | Heard]) -> Entry | Heard:
-    return await anext(events)
