@@ -69,7 +69,7 @@ async def twin_ground(seed: int) -> AsyncIterator[Ground]:
         plan(Verb.UPDATE, nth=chance.randint(1, 4))
 
     def hang(handle: int) -> Held:
-        return stores[handle].faults.hold(Verb.UPDATE)
+        return stores[handle].faults.hold(Verb.READ, after=True)
 
     try:
         yield Ground(

@@ -37,7 +37,7 @@ class Ground:
         passes: let this much of the store's time pass.
         ttls: what claims ask for.
         disturb: plan a fault for the next calls; None where there are none.
-        hang: keep the next write through a handle waiting; None where that cannot be done.
+        hang: keep a handle's next read waiting once it is answered; None where that cannot be.
         slack: as for `Model`.
     """
 
@@ -120,7 +120,7 @@ class History:
             await self._ground.passes(longest * chance.choice((0.05, 0.2, 0.5, 1.1)))
 
     async def _overtaken(self, hang: Callable[[int], Held]) -> None:
-        """A holder's write hangs while its time runs out and its peers claim; then it arrives."""
+        """A holder hangs behind its read while its time runs out and peers claim; then goes on."""
         holders = [
             (one, resource)
             for one in self._processes
