@@ -11,6 +11,7 @@ import pytest
 
 from coordination.contract.answers import Refused
 from coordination.contract.bucket import Bucket, Entry
+from coordination.contract.leases import Granted
 from coordination.errors import Unavailable
 from tests.contract.broker import BrokerBackend
 from tests.contract.cases import case
@@ -140,6 +141,12 @@ async def test_a_write_lands_with_one_member_down_and_is_unknown_with_two(
         for at, owner in enumerate((A, B))
     ]
     assert sorted(type(answer).__name__ for answer in answers) == ["Granted", "Refused"]
+    (granted,) = [answer.lease for answer in answers if isinstance(answer, Granted)]
+    for store in stores:
+        pm = await through_an_election(partial(standing, store, PM))
+        assert (pm.owner, pm.epoch) == (granted.owner, granted.epoch)
+        landed = await through_an_election(partial(standing, store, CTO))
+        assert landed == lease, "what landed with one member down is still there after two"
     held = await through_an_election(lambda: standing(stores[1], CEO))
     assert (held.owner, held.epoch) == (A, 1)
 
