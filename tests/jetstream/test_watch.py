@@ -12,7 +12,10 @@ from coordination.contract.watch import Heard
 from coordination.errors import Unavailable
 from coordination.jetstream.broker import Broker
 from coordination.jetstream.bucket import KvBucket
+from coordination.jetstream.listing import open_listing
+from coordination.jetstream.ordered import WATCH_BEAT
 from coordination.jetstream.store import open_jetstream
+from coordination.jetstream.watch import KvWatch
 from tests.jetstream.conftest import credentials_of
 from tests.jetstream.test_listing import consumers
 from tests.support.nats_server import NatsServer
@@ -86,6 +89,22 @@ async def test_a_watch_opened_among_writes_tells_nothing_twice(bucket: KvBucket)
         stop.set()
         await asyncio.gather(*writers)
     assert told > 0, "no write raced a watch: this proved nothing"
+
+
+async def test_a_delivery_that_the_answer_already_holds_is_no_change(
+    broker: Broker, bucket: KvBucket
+) -> None:
+    await bucket.put("lifted", b"paused")
+    _, consumer = await open_listing(
+        broker, bucket.name, ">", what="raced", beat=WATCH_BEAT, keep=True
+    )
+    await bucket.put("lifted", b"paused again")
+    await bucket.remove("lifted", Operation.PURGE)
+    # As a certification does that read the leader later than the pass delivered.
+    watch = KvWatch(await bucket.listing(">", what="raced"), consumer)
+    await bucket.put("other", b"news")
+    assert (await next_entry(watch.events())).key == "other"
+    await watch.close()
 
 
 async def test_an_idle_watch_hears_that_the_broker_is_there(

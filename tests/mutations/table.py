@@ -162,7 +162,7 @@ LISTINGS: Final = (
             ),
         ),
         tests=(
-            "tests/jetstream/test_watch.py::test_a_watch_opened_among_writes_tells_nothing_twice",
+            "tests/jetstream/test_watch.py::test_a_delivery_that_the_answer_already_holds_is_no_change",
         ),
     ),
 )
