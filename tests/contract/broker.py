@@ -176,6 +176,17 @@ class BrokerBackend(Backend):
         names = [info.config.name or "" for info in found]
         return [name for name in names if name.startswith(f"KV_{self.prefix}_")]
 
+    async def copied(self, slot: str) -> None:
+        """Wait until every replica holds what was written: a pass from one behind costs reads."""
+        js = await self.js()
+
+        async def is_copied() -> bool:
+            cluster = (await js.stream_info(self.stream(slot))).cluster
+            replicas = (cluster.replicas or []) if cluster is not None else []
+            return all(replica.current and not replica.lag for replica in replicas)
+
+        await eventually(is_copied, within=10, why="every replica holds what was written")
+
     def stream(self, slot: str) -> str:
         """A bucket's stream."""
         return f"KV_{self.prefix}_{slot}"

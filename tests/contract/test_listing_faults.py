@@ -28,18 +28,6 @@ async def filled(bucket: Bucket, **values: bytes) -> None:
         await bucket.put(key.replace("_", "-"), value)
 
 
-async def copied(wired: BrokerBackend, slot: str) -> None:
-    """Wait until every replica holds what was written: a pass from one behind costs more reads."""
-    js = await wired.js()
-
-    async def is_copied() -> bool:
-        cluster = (await js.stream_info(wired.stream(slot))).cluster
-        replicas = (cluster.replicas or []) if cluster is not None else []
-        return all(replica.current and not replica.lag for replica in replicas)
-
-    await eventually(is_copied, within=10, why="every replica holds what was written")
-
-
 async def keys(bucket: Bucket) -> list[str]:
     """The keys of a whole listing, in its order."""
     return [entry.key for entry in (await bucket.listing(">", what=WHAT)).entries]
@@ -182,7 +170,7 @@ async def test_a_key_the_pass_never_delivered_costs_exactly_one_leader_read(
     await wired.open()
     bucket, wire = wired.bucket("positions"), wired.wires[0]
     await filled(bucket, org=b"10", seat_a=b"20", seat_b=b"30")
-    await copied(wired, "positions")
+    await wired.copied("positions")
     withheld = 0
 
     def withhold(frame: Frame) -> bool:
@@ -212,12 +200,12 @@ async def test_markers_cost_a_leader_read_each_until_they_are_swept(wired: Broke
     await bucket.remove("d", Operation.DELETE)
     await bucket.remove("e", Operation.DELETE)
     await bucket.remove("f", Operation.PURGE)
-    await copied(wired, "positions")
+    await wired.copied("positions")
     wire.sent.clear()
     assert await keys(bucket) == ["a", "b", "c"]
     assert wire.leader_reads == 3
     assert await wired.sweep("positions", ("d", "e", "f")) == 3
-    await copied(wired, "positions")
+    await wired.copied("positions")
     wire.sent.clear()
     assert await keys(bucket) == ["a", "b", "c"]
     assert wire.leader_reads == 0
@@ -256,7 +244,7 @@ async def test_a_pass_the_broker_stopped_feeding_is_ended_and_certified(
     await wired.open()
     bucket, wire = wired.bucket("positions"), wired.wires[0]
     await filled(bucket, a=b"1", b=b"2", c=b"3")
-    await copied(wired, "positions")
+    await wired.copied("positions")
     passed = 0
 
     def starve(frame: Frame) -> bool:

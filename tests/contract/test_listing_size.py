@@ -35,6 +35,7 @@ async def test_more_keys_than_one_page_of_the_index_are_all_listed(wired: Broker
     await wired.open()
     bucket, wire = wired.bucket("positions"), wired.wires[0]
     keys = await fill(wired, PAGE + 1)
+    await wired.copied("positions")
     offsets: list[bytes] = []
     lost = 0
 
