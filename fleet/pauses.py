@@ -215,7 +215,21 @@ def stop_turn(
     handle: str, version: int, request_id: str, author: Author, *, now: datetime | None = None
 ) -> AmendOutcome:
     """Ask the running turn of a paused seat to stop, at the version the reader saw."""
-    moment = now or datetime.now(UTC)
+    stands = _find_standing(handle, request_id, now or datetime.now(UTC))
+    if not isinstance(stands, Pause):
+        return stands
+    if stands.request_id == request_id.lower() and stands.stop_running:
+        return StopAsked(pause=stands)
+    if int(stands.revision) != version:
+        return PausedAgain(pause=stands)
+    wanted = replace(stands, stop_running=True, request_id=request_id.lower())
+    return _amend(wanted, Revision(version), author)
+
+
+def _find_standing(
+    handle: str, request_id: str, moment: datetime
+) -> Pause | Invalid | NoSuchSeat | NotAsked | NotPaused | NoSuchSeat | PersonsSeat:
+    """The pause an operation on one that stands is about, or why there is none to act on."""
     problems = pause_rules.judge_request_id(request_id, moment)
     if problems:
         return Invalid(problems=problems)
@@ -228,12 +242,7 @@ def stop_turn(
         case Absent():
             return find_nothing(handle)
         case Pause() as stands:
-            if stands.request_id == request_id.lower() and stands.stop_running:
-                return StopAsked(pause=stands)
-            if int(stands.revision) != version:
-                return PausedAgain(pause=stands)
-            wanted = replace(stands, stop_running=True, request_id=request_id.lower())
-            return _amend(wanted, Revision(version), author)
+            return stands
         case never:
             assert_never(never)
 
@@ -261,26 +270,14 @@ def resume(
     now: datetime | None = None,
 ) -> ResumeOutcome:
     """Lift the pause its reader saw; one that changed meanwhile is left alone."""
-    moment = now or datetime.now(UTC)
-    problems = pause_rules.judge_request_id(request_id, moment)
-    if problems:
-        return Invalid(problems=problems)
-    if not pause_rules.is_handle(handle):
-        return NoSuchSeat(handle=handle)
-    answer = attempt(_read, handle)
-    if isinstance(answer, Failed):
-        return NotAsked(why=answer.why)
-    match answer.value:
-        case Absent():
-            return find_nothing(handle)
-        case Pause() as stands:
-            if version is None:
-                return Invalid(problems=(pause_rules.VERSION_REQUIRED,))
-            if int(stands.revision) != version:
-                return PausedAgain(pause=stands)
-            return _lift(stands, request_id.lower(), author)
-        case never:
-            assert_never(never)
+    stands = _find_standing(handle, request_id, now or datetime.now(UTC))
+    if not isinstance(stands, Pause):
+        return stands
+    if version is None:
+        return Invalid(problems=(pause_rules.VERSION_REQUIRED,))
+    if int(stands.revision) != version:
+        return PausedAgain(pause=stands)
+    return _lift(stands, request_id.lower(), author)
 
 
 def _lift(stands: Pause, request_id: str, author: Author) -> ResumeOutcome:
