@@ -228,7 +228,7 @@ def stop_turn(
 
 def _find_standing(
     handle: str, request_id: str, moment: datetime
-) -> Pause | Invalid | NoSuchSeat | NotAsked | NotPaused | NoSuchSeat | PersonsSeat:
+) -> Pause | Invalid | NoSuchSeat | NotAsked | NotPaused | PersonsSeat:
     """The pause an operation on one that stands is about, or why there is none to act on."""
     problems = pause_rules.judge_request_id(request_id, moment)
     if problems:
